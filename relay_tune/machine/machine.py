@@ -16,8 +16,6 @@ LINE_BYTES = 64
 PAGE_BYTES = 4096
 """What the ways of a first cache are as large as, so that addresses need no translation."""
 
-BYTE_BITS = 8
-
 LINE_ELEMENTS = LINE_BYTES // 4
 """Numbers of 32 bits in a line."""
 
@@ -115,12 +113,9 @@ class Machine:
         return *known, self.dot_products
 
     @property
-    def multiplies_bytes(self) -> bool:
-        """Whether one of its dot products is of words of bytes."""
-        return any(
-            pattern.bits == BYTE_BITS and pattern.name in self.dot_products
-            for pattern in WORD_PATTERNS
-        )
+    def multiplies_words(self) -> bool:
+        """Whether one of its dot products is of words of narrow integers."""
+        return any(pattern.name in self.dot_products for pattern in WORD_PATTERNS)
 
     @property
     def caches(self) -> tuple[Memory, ...]:

@@ -13,7 +13,8 @@ after:
 
 Rules say of each operator how its result can be stored where its arguments are stored as integers
 with a scale and a zero point (`relay_tune.op_rules.quantize`). What has no rule is computed in
-float32 from integers that are converted in front of it. Sums are exact, whatever the accuracy, and
+float32 from integers that are converted in front of it; so are layers that cost less in float32 on
+a machine, by the estimate of kernels' costs. Sums are exact, whatever the accuracy, and
 a result is rounded once: it differs from that of sums in float32 by one where these are on the
 other side of a half. A product whose sums might not fit int32 stays in float32.
 """
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -35,23 +37,28 @@ from relay_tune.ir.provenance import made_for
 from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.machine.machine import Machine
 from relay_tune.op_rules.quantize.rule import Given
-from relay_tune.op_rules.quantize.table import AFFINE, STORES
+from relay_tune.op_rules.quantize.table import AFFINE, SOURCES, STORES
 from relay_tune.op_rules.typed import constant_of
+from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.transform.integer_costs import IntegerCosts
 from relay_tune.transform.module_pass import map_scopes, same_scope
 
 
 @dataclass(frozen=True)
 class ComputeInIntegers:
-    """Computes on what is stored where products of bytes are faster than those of float32.
+    """Computes on what is stored where that costs less than in float32.
 
     Fields:
-        integers: "auto" (where an instruction adds up products of four bytes), "always" or "never".
-        machine: that the program is for; by default the processor that runs the pass.
+        integers: "auto" (layers whose estimate says so, on machines with dot products of narrow
+            integers), "always" or "never".
+        machine: that costs are estimated for; by default the processor that runs the pass.
+        accuracy: of the algorithms that float32 may use.
     """
 
     name: ClassVar[str] = "compute_in_integers"
     integers: str = "auto"
     machine: Machine = field(default_factory=lambda: native_target().machine)
+    accuracy: Accuracy = Accuracy.FAST
 
     def __post_init__(self) -> None:
         if self.integers not in ("auto", "always", "never"):
@@ -62,15 +69,16 @@ class ComputeInIntegers:
 
     def __call__(self, module: Module) -> Module:
         """The module with products of bytes."""
-        pays = self.integers == "always" or (
-            self.integers == "auto" and self.machine.multiplies_bytes
-        )
-        return map_scopes(module, _in_integers) if pays else module
+        can = self.integers == "always" or self.machine.multiplies_words
+        if self.integers == "never" or not can:
+            return module
+        costs = IntegerCosts(self.machine, self.accuracy) if self.integers == "auto" else None
+        return map_scopes(module, partial(_in_integers, costs))
 
 
-def _in_integers(body: Expr) -> Expr:
+def _in_integers(costs: IntegerCosts | None, body: Expr) -> Expr:
     nodes = list(post_order(body, enter=same_scope))
-    if not any(STORES.rule_of(node) or AFFINE.rule_of(node) for node in nodes):
+    if not any(SOURCES.rule_of(node) for node in nodes):
         return body
     stored: dict[Expr, Given] = {}
     done: dict[Expr, Expr] = {}
@@ -78,11 +86,13 @@ def _in_integers(body: Expr) -> Expr:
         parts = [done[child] for child in children(node)] if same_scope(node) else []
         with made_for(node.span):
             new = rebuild(node, parts) if parts else node
-            done[node] = _rewritten(node, new, stored)
+            done[node] = _rewritten(node, new, stored, costs)
     return done[body]
 
 
-def _rewritten(node: Expr, new: Expr, stored: dict[Expr, Given]) -> Expr:
+def _rewritten(
+    node: Expr, new: Expr, stored: dict[Expr, Given], costs: IntegerCosts | None
+) -> Expr:
     """What computes a node; how its result is stored is entered into `stored`."""
     if isinstance(node, Tuple):
         stored[node] = tuple(stored.get(each) for each in node.fields)
@@ -94,7 +104,7 @@ def _rewritten(node: Expr, new: Expr, stored: dict[Expr, Given]) -> Expr:
     if store is not None:
         return store(new, given) or new
     found = None if rule is None else rule(new, given)
-    if found is None:
+    if found is None or (costs is not None and not costs.are_less(new, found)):
         return new
     found = found.like(_folded(found.stored))
     stored[node] = found

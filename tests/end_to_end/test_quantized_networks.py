@@ -65,18 +65,22 @@ def _float_network() -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize(
-    "activations, per_channel, is_built",
-    [(QuantType.QUInt8, True, True), (QuantType.QInt8, False, False)],
+    "form, activations, per_channel, is_built",
+    [
+        (QuantFormat.QDQ, QuantType.QUInt8, True, True),
+        (QuantFormat.QDQ, QuantType.QInt8, False, False),
+        (QuantFormat.QOperator, QuantType.QInt8, True, False),
+    ],
 )
 def test_a_network_is_computed_in_integers(
-    tmp_path: Path, activations: QuantType, per_channel: bool, is_built: bool
+    tmp_path: Path, form: QuantFormat, activations: QuantType, per_channel: bool, is_built: bool
 ) -> None:
     path = tmp_path / "network.onnx"
     quantize_static(
         _float_network(),
         path,
         _Samples(),
-        quant_format=QuantFormat.QDQ,
+        quant_format=form,
         per_channel=per_channel,
         activation_type=activations,
         weight_type=QuantType.QInt8,

@@ -102,6 +102,19 @@ def test_a_convolution(weight: tuple[int, ...], attributes: str, zero: int) -> N
     assert "dequantize" not in after.astext()
 
 
+def test_the_padding_of_images_of_any_height() -> None:
+    module = quantized(
+        f"""%x: Tensor[(1, 4, ?, 8), uint8], %w: Tensor[(6, 4, 3, 3), int8]) {{
+          %0 = nn.conv2d(qnn.dequantize(%x, 0.5f, 200u8), qnn.dequantize(%w, 0.01f, 0i8),
+                         padding=[1, 1]);
+          {STORE.format("%0", "120u8")}
+        }}""",
+        w=random_bytes((6, 4, 3, 3), "int8", 1),
+    )
+    after = assert_same_bytes(module, random_bytes((1, 4, 9, 8), "uint8"))
+    assert 'out_dtype="int32"' in after.astext()
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -162,12 +175,11 @@ def _dense(depth: int, scale: str = "0.5f", weight: str = "int8") -> Callable[..
     "module",
     [
         _dense(66400)(w=np.full((3, 66400), 127, np.int8)),  # sums beyond int32
-        _dense(8)(),  # weights that are no constants
         _dense(8, weight="int16")(w=np.full((3, 8), 300, np.int16)),
         _dense(8, scale="-0.5f")(w=np.ones((3, 8), np.int8)),
         _dense(8, scale="0f")(w=np.ones((3, 8), np.int8)),
     ],
-    ids=["sums", "weights", "words", "negative", "zero"],
+    ids=["sums", "words", "negative", "zero"],
 )
 def test_what_is_no_product_of_bytes_stays_in_float32(module: Module) -> None:
     assert 'out_dtype="int32"' not in IN_INTEGERS(module).astext()
@@ -211,18 +223,27 @@ def test_weights_that_are_moved_stay_constants() -> None:
 
 
 @pytest.mark.parametrize(
-    "target, is_in_integers",
+    "target, window, is_in_integers",
     [
-        ("x86_64-linux-gnu:haswell", False),
-        ("x86_64-linux-gnu:cascadelake", True),
-        ("aarch64-linux-gnu:neoverse-n1", True),
-        ("aarch64-linux-gnu:cortex-a53", False),
+        ("x86_64-linux-gnu:haswell", 1, True),
+        ("x86_64-linux-gnu:haswell", 3, False),  # float32 has Winograd's algorithm
+        ("x86_64-linux-gnu:cascadelake", 3, True),
+        ("aarch64-linux-gnu:neoverse-n1", 3, True),
+        ("aarch64-linux-gnu:cortex-a53", 1, False),  # without dot products
     ],
 )
-def test_machines_that_multiply_bytes_do_so(target: str, is_in_integers: bool) -> None:
-    module = _dense(8)(w=np.ones((3, 8), np.int8))
+def test_layers_that_cost_less_in_integers_are_summed_so(
+    target: str, window: int, is_in_integers: bool
+) -> None:
+    weight = (64, 64, window, window)
+    module = quantized(
+        f"""%x: Tensor[(1, 64, 28, ?), uint8], %w: Tensor[{weight}, int8]) {{
+          nn.conv2d(qnn.dequantize(%x, 0.5f, 4u8), qnn.dequantize(%w, 0.01f, 0i8))
+        }}""",
+        w=random_bytes(weight, "int8"),
+    )
     after = ComputeInIntegers(machine=parse_target(target).machine)(module)
-    assert (after is not module) == is_in_integers
+    assert ('out_dtype="int32"' in after.astext()) == is_in_integers
 
 
 def test_it_can_be_switched_off() -> None:
@@ -230,3 +251,30 @@ def test_it_can_be_switched_off() -> None:
     assert ComputeInIntegers("never")(module) is module
     with pytest.raises(InputError, match="always"):
         ComputeInIntegers("sometimes")
+
+
+@pytest.mark.parametrize(
+    "shapes, product",
+    [
+        (((2, 3, 5, 37), (2, 3, 37, 6)), "nn.batch_matmul(%0, %1, transpose_b=False)"),
+        (((4, 5, 16), (1, 6, 16)), "nn.batch_matmul(%0, %1)"),
+        (((3, 16, 5), (3, 16, 6)), "nn.batch_matmul(%0, %1, transpose_a=True, transpose_b=False)"),
+        (((5, 9), (6, 9)), "nn.dense(%0, %1)"),
+        (((2, 5, 9), (9, 6)), "nn.matmul(%0, %1)"),
+    ],
+)
+@pytest.mark.parametrize("zeros", [("0u8", "0i8"), ("255u8", "-128i8"), ("7u8", "0i8")])
+def test_products_of_two_inputs(
+    shapes: tuple[tuple[int, ...], ...], product: str, zeros: tuple[str, str]
+) -> None:
+    left, right = shapes
+    module = quantized(
+        f"""%x: Tensor[{left}, uint8], %y: Tensor[{right}, int8]) {{
+          %0 = qnn.dequantize(%x, 0.5f, {zeros[0]});
+          %1 = qnn.dequantize(%y, 0.25f, {zeros[1]});
+          {STORE.format(f"multiply({product}, 0.03125f)", "120u8")}
+        }}"""
+    )
+    inputs = random_bytes(left, "uint8"), random_bytes(right, "int8", 1)
+    after = assert_same_bytes(module, *inputs, is_built="7u8" in zeros and len(left) == 4)
+    assert "dequantize" not in after.astext()

@@ -1,4 +1,6 @@
-"""Affine types through arithmetic: a constant of the scale of sums moves their zero point.
+"""Affine types through arithmetic: constants that are added or multiply.
+
+A constant of the scale of sums moves their zero point, a factor changes their scale.
 
 Other sums and products of two stored tensors are computed in float32, in the kernel that reads
 their bytes and writes those of the result.
@@ -11,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from relay_tune.ir.expr import Call
-from relay_tune.op_rules.matching import rank, tensor_type
+from relay_tune.ir.expr import Call, Expr
+from relay_tune.op_rules.matching import constant_data, rank, tensor_type
 from relay_tune.op_rules.quantize.affine import INT32_MAX, Affine
 from relay_tune.op_rules.quantize.rule import AffineRule, Given
 
@@ -63,4 +65,32 @@ def _add(call_: Call, given: Sequence[Given]) -> Affine | None:
     return None
 
 
-RULES: Mapping[str, AffineRule] = {"add": _add}
+def _scaled(call_: Call, given: Sequence[Given]) -> Affine | None:
+    """Numbers times a positive constant: the scale is multiplied."""
+    for source, factor in zip(given, reversed(call_.arguments), strict=True):
+        if isinstance(source, Affine):
+            return _with_scale(call_, source, factor, 1)
+    return None
+
+
+def _divided(call_: Call, given: Sequence[Given]) -> Affine | None:
+    """Numbers divided by a positive constant."""
+    source, divisor = given[0], call_.arguments[1]
+    return _with_scale(call_, source, divisor, -1) if isinstance(source, Affine) else None
+
+
+def _with_scale(call_: Call, source: Affine, factor: Expr, power: int) -> Affine | None:
+    number = constant_data(factor)
+    if number is None or number.size != 1 or rank(factor) not in (0, 1):
+        return None
+    if rank(call_) != rank(source.stored):
+        return None
+    with np.errstate(all="ignore"):
+        scale = source.scale * number.astype(np.float64).reshape(()) ** power
+    tiny = np.finfo(np.float32).tiny
+    if not (np.isfinite(scale.astype(np.float32)).all() and (scale >= tiny).all()):
+        return None
+    return replace(source, scale=scale)
+
+
+RULES: Mapping[str, AffineRule] = {"add": _add, "multiply": _scaled, "divide": _divided}

@@ -28,5 +28,8 @@ AFFINE: OperatorTable[AffineRule] = OperatorTable(
 )
 """Calls on float32 whose results can be stored as integers."""
 
+SOURCES: OperatorTable[AffineRule] = OperatorTable(conversions.RULES)
+"""Those of these that read integers: without one of them nothing is stored as integers."""
+
 STORES: OperatorTable[StoreRule] = OperatorTable(conversions.STORES)
 """Calls that store numbers as integers."""

@@ -25,27 +25,47 @@ from relay_tune.frontend.onnx_import.operators.windows import (
 from relay_tune.ir.expr import Expr
 
 
-def convolution(node: OnnxNode, build: Builder, data: Expr, weight: Expr) -> Expr:
+def convolution(
+    node: OnnxNode, build: Builder, data: Expr, weight: Expr, out_dtype: str = ""
+) -> Expr:
     """The convolution that the attributes of a node describe, without a bias."""
+    return padded_convolution(node, build, data, weight, None, out_dtype)[0]
+
+
+def padded_convolution(
+    node: OnnxNode, build: Builder, data: Expr, weight: Expr, fill: Expr | None, out_dtype: str
+) -> tuple[Expr, Expr]:
+    """The convolution, its padding filled with a number, and the data that it reads.
+
+    Where that number is zero, which None stands for, the convolution itself pads the data.
+    """
     rank = spatial_rank(rank_of(data))
     kernel = _kernel_shape(node, weight, rank)
     node = replace(node, inputs=(data, *node.inputs[1:]))
-    node = with_same_padding(node, build, kernel, build.like(0, data))
+    zero = build.like(0, data)
+    node = with_same_padding(node, build, kernel, zero if fill is None else fill)
     data = node.input(0)
     windows = windows_of(node, shape_of(data)[2:], kernel)
+    padding = windows.padding
+    if fill is not None and any(padding):
+        sides = zip(padding[:rank], padding[rank:], strict=True)
+        data = build.call("nn.pad", data, fill, pad_width=((0, 0), (0, 0), *sides))
+        padding = (0,) * rank
     groups = _checked_groups(node, shape_of(data)[1], static_shape(weight))
     data = with_size(build, data, 1, static_shape(weight)[1] * groups)
-    return build.call(
+    result = build.call(
         f"nn.conv{rank}d",
         data,
         weight,
         strides=windows.strides,
-        padding=windows.padding,
+        padding=padding,
         dilation=windows.dilations,
         groups=groups,
         channels=static_shape(weight)[0],
         kernel_size=kernel,
+        out_dtype=out_dtype,
     )
+    return result, data
 
 
 def _kernel_shape(node: OnnxNode, weight: Expr, rank: int) -> tuple[int, ...]:
@@ -141,15 +161,6 @@ def _wanted_sizes(node: OnnxNode, rank: int) -> tuple[int, ...]:
     return checked_numbers(node.integers("output_shape")[-rank:], rank, "output_shape", 1)
 
 
-def centred(build: Builder, data: Expr, zero_point: Expr | None, axis: int) -> Expr:
-    """int32 differences to a zero point, which is one number or one for each place of an axis."""
-    wide = build.call("cast", data, dtype="int32")
-    if zero_point is None:
-        return wide
-    zero = build.call("cast", zero_point, dtype="int32")
-    return build.call("subtract", wide, along_axis(build, zero, rank_of(data), axis))
-
-
 def along_axis(build: Builder, vector: Expr, rank: int, axis: int) -> Expr:
     """A vector shaped so that it broadcasts along `axis` of tensors of `rank` axes."""
     if rank_of(vector) == 0:
@@ -164,15 +175,7 @@ def along_axis(build: Builder, vector: Expr, rank: int, axis: int) -> Expr:
     return build.call("expand_dims", vector, axis=1, num_newaxis=trailing)
 
 
-def translate_conv_integer(node: OnnxNode, build: Builder) -> Expr:
-    """A convolution of quantized integers, summed in int32."""
-    data = centred(build, node.input(0), node.optional(2), 1)
-    weight = centred(build, node.input(1), node.optional(3), 0)
-    return convolution(node, build, data, weight)
-
-
 CONVOLUTIONS: Mapping[str, Translator] = {
     "Conv": translate_conv,
     "ConvTranspose": translate_conv_transpose,
-    "ConvInteger": translate_conv_integer,
 }

@@ -17,7 +17,7 @@ from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of, sh
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.reshape import reshape_to
 from relay_tune.frontend.onnx_import.types import is_float
-from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.dim_arithmetic import multiply
 from relay_tune.ir.expr import Expr
 
@@ -114,9 +114,11 @@ def _diagonal(build: Builder, data: Expr, labels: Labels) -> Operand:
     first, second = [axis for axis, label in enumerate(labels) if label == repeated][:2]
     rest = [axis for axis in range(len(labels)) if axis not in (first, second)]
     sizes = shape_of(data)
-    if sizes[first] != sizes[second]:
+    size = _common_size(repeated, sizes[first], sizes[second])
+    if size is None:
         raise _different_sizes(repeated, sizes[first], sizes[second])
-    count = static_dim(sizes[first])
+    data = _with_size(build, Operand(data, labels), repeated, size).data
+    count = static_dim(size)
     data = build.call("transpose", data, axes=(first, second, *rest))
     data = reshape_to(build, data, (count * count, *(sizes[axis] for axis in rest)))
     data = build.call(
@@ -139,19 +141,42 @@ def _pair(build: Builder, left: Operand, right: Operand, needed: set[Label]) -> 
     left, right = _without_ones(build, left, right), _without_ones(build, right, left)
     left = _summed(build, left, needed.union(right.labels))
     right = _summed(build, right, needed.union(left.labels))
-    shared = [label for label in left.labels if label in right.labels]
-    for label in shared:
-        if left.size(label) != right.size(label):
-            raise _different_sizes(label, left.size(label), right.size(label))
-    batch = tuple(label for label in shared if label in needed)
-    depth = tuple(label for label in shared if label not in needed)
-    rows = tuple(label for label in left.labels if label not in shared)
-    columns = tuple(label for label in right.labels if label not in shared)
-    if depth and (rows or columns) and is_float(dtype_of(left.data)):
+    common = {
+        label: _common_size(label, left.size(label), right.size(label))
+        for label in left.labels
+        if label in right.labels
+    }
+    batch = tuple(label for label in common if label in needed)
+    depth = tuple(label for label in common if label not in needed)
+    rows = tuple(label for label in left.labels if label not in common)
+    columns = tuple(label for label in right.labels if label not in common)
+    is_product = bool(depth and (rows or columns) and is_float(dtype_of(left.data)))
+    if is_product and None not in common.values():
+        for label, size in common.items():
+            left, right = (_with_size(build, each, label, size) for each in (left, right))
         return _matrix_product(build, left, right, (batch, rows, columns, depth))
     labels = (*batch, *rows, *columns, *depth)
     factors = [_in_order(build, each, labels) for each in (left, right)]
     return _summed(build, Operand(build.call("multiply", *factors), labels), needed)
+
+
+def _common_size(label: Label, left: Dim, right: Dim) -> Dim | None:
+    """The size of two axes with one label; None where no type tells one.
+
+    Raises ModelError where they certainly differ.
+    """
+    if isinstance(left, int) and isinstance(right, int) and left != right:
+        raise _different_sizes(label, left, right)
+    known = [size for size in (left, right) if size != UNKNOWN]
+    return min(known, key=lambda size: not isinstance(size, int)) if known else None
+
+
+def _with_size(build: Builder, operand: Operand, label: Label, size: Dim | None) -> Operand:
+    """The operand with this size of all axes with a label, which a run compares."""
+    assert size is not None
+    pairs = zip(operand.labels, shape_of(operand.data), strict=True)
+    sizes = [size if each == label else dim for each, dim in pairs]
+    return Operand(build.with_shape(operand.data, sizes), operand.labels)
 
 
 def _matrix_product(

@@ -19,7 +19,12 @@ from relay_tune.frontend.onnx_import.build import (
     static_dim,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import axis_size, positions
+from relay_tune.frontend.onnx_import.open_sizes import (
+    axis_size,
+    known_size,
+    positions,
+    size_vector,
+)
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.open_slice import (
     open_slice,
@@ -274,7 +279,7 @@ def translate_tensor_scatter(node: OnnxNode, build: Builder) -> Expr:
 
 
 def translate_compress(node: OnnxNode, build: Builder) -> Expr:
-    """Slices (or elements) where a condition holds that is known."""
+    """Slices (or elements) where a condition holds; none where an axis is longer or shorter."""
     data, given = node.input(0), node.input(1)
     if node.has("axis"):
         axis = checked_axis(node.integer("axis"), rank_of(data))
@@ -282,13 +287,26 @@ def translate_compress(node: OnnxNode, build: Builder) -> Expr:
         data = build.call("reshape", data, newshape=(-1,))
         axis = 0
     size = shape_of(data)[axis]
-    if not is_known(given) or not isinstance(size, int):
-        chosen = build.call("argwhere", build.call("reshape", given, newshape=(-1,)))
-        return build.call("take", data, build.call("squeeze", chosen, axis=(1,)), axis=axis)
-    indices = np.flatnonzero(known_array(given, "the condition").reshape(-1))
-    if len(indices) and indices[-1] >= size:
-        raise ModelError(f"the condition chooses index {indices[-1]} of an axis of size {size}.")
-    return build.call("take", data, build.constant(indices, "int64"), axis=axis)
+    if is_known(given) and isinstance(size, int):
+        indices = np.flatnonzero(known_array(given, "the condition").reshape(-1)[:size])
+        return build.call("take", data, build.constant(indices, "int64"), axis=axis)
+    condition = _condition_of_axis(build, build.call("reshape", given, newshape=(-1,)), data, axis)
+    chosen = build.call("argwhere", condition)
+    return build.call("take", data, build.call("squeeze", chosen, axis=(1,)), axis=axis)
+
+
+def _condition_of_axis(build: Builder, condition: Expr, data: Expr, axis: int) -> Expr:
+    """A condition without what lies beyond the end of an axis."""
+    size, length = shape_of(data)[axis], shape_of(condition)[0]
+    if isinstance(size, int):
+        is_within = isinstance(length, int) and length <= size
+        whole = {"begin": (0,), "end": (size,)}
+        return condition if is_within else build.call("strided_slice", condition, **whole)
+    if length == size and length != UNKNOWN:
+        return condition
+    end = size_vector(build, [known_size(build, data, axis)])
+    begin, step = (build.filled((1,), each, "int64") for each in (0, 1))
+    return build.call("dyn.strided_slice", condition, begin, end, step)
 
 
 def translate_nonzero(node: OnnxNode, build: Builder) -> Expr:

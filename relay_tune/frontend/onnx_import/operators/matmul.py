@@ -14,23 +14,26 @@ from relay_tune.frontend.onnx_import.types import is_float
 from relay_tune.ir.expr import Expr
 
 
-def matrix_product(build: Builder, left: Expr, right: Expr) -> Expr:
-    """The product of stacks of matrices as numpy's matmul has it: vectors are rows or columns."""
+def matrix_product(build: Builder, left: Expr, right: Expr, out_dtype: str = "") -> Expr:
+    """The product of stacks of matrices as numpy's matmul has it: vectors are rows or columns.
+
+    It has the element type of the left one where no other one is asked for.
+    """
     if rank_of(left) == 0 or rank_of(right) == 0:
         raise ModelError("a matrix product needs at least one dimension on both sides.")
     if rank_of(right) == 1:
         column = build.call("expand_dims", right, axis=1)
-        product = matrix_product(build, left, column)
+        product = matrix_product(build, left, column, out_dtype)
         return build.call("squeeze", product, axis=(rank_of(product) - 1,))
     if rank_of(right) == 2:
-        return build.call("nn.matmul", left, right)
+        return build.call("nn.matmul", left, right, out_dtype=out_dtype)
     if rank_of(left) == 1:
         row = build.call("expand_dims", left, axis=0)
-        product = matrix_product(build, row, right)
+        product = matrix_product(build, row, right, out_dtype)
         return build.call("squeeze", product, axis=(rank_of(product) - 2,))
     rank = max(rank_of(left), rank_of(right))
     left, right = (_with_rank(build, each, rank) for each in (left, right))
-    return build.call("nn.batch_matmul", left, right, transpose_b=False)
+    return build.call("nn.batch_matmul", left, right, transpose_b=False, out_dtype=out_dtype)
 
 
 def _with_rank(build: Builder, data: Expr, rank: int) -> Expr:

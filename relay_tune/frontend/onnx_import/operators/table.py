@@ -15,6 +15,7 @@ from relay_tune.frontend.onnx_import.operators.elementwise import ELEMENTWISE
 from relay_tune.frontend.onnx_import.operators.expand import EXPANSIONS
 from relay_tune.frontend.onnx_import.operators.image import IMAGES
 from relay_tune.frontend.onnx_import.operators.indexing import INDEXING
+from relay_tune.frontend.onnx_import.operators.integer_products import INTEGER_PRODUCTS
 from relay_tune.frontend.onnx_import.operators.matmul import MATMULS
 from relay_tune.frontend.onnx_import.operators.microsoft.table import MICROSOFT
 from relay_tune.frontend.onnx_import.operators.ml.table import CLASSICAL
@@ -23,6 +24,7 @@ from relay_tune.frontend.onnx_import.operators.normalization import NORMALIZATIO
 from relay_tune.frontend.onnx_import.operators.pad import PADS
 from relay_tune.frontend.onnx_import.operators.pooling import POOLS
 from relay_tune.frontend.onnx_import.operators.quantization import QUANTIZATIONS
+from relay_tune.frontend.onnx_import.operators.quantized_layers import QUANTIZED_LAYERS
 from relay_tune.frontend.onnx_import.operators.random import RANDOM
 from relay_tune.frontend.onnx_import.operators.recurrent import RECURRENT
 from relay_tune.frontend.onnx_import.operators.reduction import REDUCTIONS
@@ -60,6 +62,8 @@ _STANDARD: Mapping[str, Translator] = {
     **RESIZES,
     **SORTING,
     **QUANTIZATIONS,
+    **INTEGER_PRODUCTS,
+    **QUANTIZED_LAYERS,
     **RANDOM,
     **RECURRENT,
     **SEQUENCES,

@@ -16,7 +16,7 @@ from relay_tune.ir.expr import Call, Expr
 from relay_tune.op_rules.fold.table import LAYERS
 from relay_tune.op_rules.fold.weighted import WeightedLayer
 from relay_tune.op_rules.matching import attribute, constant_data, rank
-from relay_tune.op_rules.padding import PADDING
+from relay_tune.op_rules.padding import padded_widths
 from relay_tune.op_rules.quantize.affine import INT32_MAX, Affine
 from relay_tune.op_rules.quantize.rule import Given
 from relay_tune.op_rules.typed import call, constant_of, recall
@@ -61,11 +61,12 @@ def _layer(call_: Call, weight: Affine) -> WeightedLayer | None:
 
 def _padded(call_: Call, data: Affine) -> tuple[Expr, dict[str, tuple[int, ...]]]:
     """The stored data, and changed attributes: padding is with the zero point."""
-    rule = PADDING.rule_of(call_)
-    padding = None if rule is None or not data.zero.any() else rule(call_)
-    if padding is None:
+    layout = attribute(call_, "data_layout")
+    if layout is None or not data.zero.any():
+        return data.stored, {}
+    widths = padded_widths(call_, layout)
+    if not any(map(any, widths)):
         return data.stored, {}
     fill = constant_of(data.zero.astype(data.dtype))
-    spatial = len(padding.widths) - 2
-    padded = call("nn.pad", data.stored, fill, pad_width=padding.widths)
-    return padded, {"padding": (0,) * spatial}
+    padded = call("nn.pad", data.stored, fill, pad_width=widths)
+    return padded, {"padding": (0,) * (len(layout) - 2)}

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper
 
+import relay_tune as rt
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from relay_tune.ir.expr import Call
@@ -48,6 +50,42 @@ def test_equation(check_node: Check, random: np.random.Generator, equation: str)
 def test_equation_of_integers(check_node: Check, random: np.random.Generator) -> None:
     inputs = [random.integers(-9, 9, shape).astype(np.int32) for shape in ((3, 4), (4, 5))]
     check_node("Einsum", *inputs, equation="ij,jk->ik")
+
+
+DYNAMIC = {
+    "ij,ij->i": ([("a", "b"), ("c", 3)], [(2, 3), (1, 3)]),
+    "bhid,bhjd->bhij": ([("b", "c", 2, "d"), ("e", 2, 3, "f")], [(2, 2, 2, 4), (2, 2, 3, 4)]),
+    "bij,bjk->bik": ([("b", 2, "d"), (2, "f", "g")], [(2, 2, 3), (2, 3, 4)]),
+    "ii->i": ([(3, "n")], [(3, 3)]),
+}
+
+
+def _dynamic(equation: str) -> rt.Module:
+    shapes, _ = DYNAMIC[equation]
+    names = [f"x{number}" for number in range(len(shapes))]
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        for name, shape in zip(names, shapes, strict=True)
+    ]
+    node = helper.make_node("Einsum", names, ["y"], equation=equation)
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph([node], "einsum", inputs, [result])
+    opsets = [helper.make_opsetid("", 17)]
+    return from_onnx(helper.make_model(graph, opset_imports=opsets, ir_version=8))
+
+
+@pytest.mark.parametrize("equation", DYNAMIC)
+def test_labels_whose_sizes_only_a_run_compares(random: np.random.Generator, equation: str) -> None:
+    _, sizes = DYNAMIC[equation]
+    arrays = [random.standard_normal(shape).astype(np.float32) for shape in sizes]
+    result = rt.build(_dynamic(equation), threads=1)(*arrays)
+    np.testing.assert_allclose(result, np.einsum(equation, *arrays), 1e-5, 1e-5)
+
+
+def test_labels_that_join_one_axis_are_compared_one_by_one() -> None:
+    model = rt.build(_dynamic("bhid,bhjd->bhij"), threads=1)
+    with pytest.raises(rt.InputError, match="another size on axis"):
+        model(np.ones((1, 4, 2, 4), np.float32), np.ones((2, 2, 3, 4), np.float32))
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,25 @@ def test_elements_of_an_open_axis_are_compressed() -> None:
     np.testing.assert_array_equal(rt.build(from_onnx(model))(x), x[:, [0, 2]])
 
 
+@pytest.mark.parametrize("size", [3, "n"])
+@pytest.mark.parametrize("length", ["m", 5])
+def test_a_condition_longer_than_its_axis_chooses_no_more(
+    size: int | str, length: int | str
+) -> None:
+    graph = helper.make_graph(
+        [helper.make_node("Compress", ["x", "keep"], ["y"], axis=0)],
+        "compress",
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, [size, 2]),
+            helper.make_tensor_value_info("keep", TensorProto.BOOL, [length]),
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["k", 2])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    x, keep = floats(3, 2), np.array([True, False, True, True, True])
+    np.testing.assert_array_equal(rt.build(from_onnx(model), threads=1)(x, keep), x[[0, 2]])
+
+
 @pytest.mark.parametrize("length", [8, 9])
 def test_real_numbers_of_a_half_spectrum(node_model: NodeModel, length: int) -> None:
     signal = floats(2, length)

@@ -19,7 +19,6 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.activation import shifted
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.indexing import translate_gather
-from relay_tune.frontend.onnx_import.operators.matmul import matrix_product
 from relay_tune.frontend.onnx_import.operators.microsoft.fused import standard, sum_of
 from relay_tune.frontend.onnx_import.operators.microsoft.heads import part
 from relay_tune.frontend.onnx_import.operators.translator import Translator
@@ -37,17 +36,21 @@ def translate_matmul_n_bits(node: OnnxNode, build: Builder) -> Expr:
             f"weights of {bits} bits in blocks of {block} are not supported."
         )
     blocks = -(-size // block)
-    dtype = dtype_of(data)
     _check_shape(node.input(1), (rows, blocks, block * bits // 8))
-    numbers = cast_to(build, _unpacked(build, node.input(1), bits), dtype)
-    zero = _zero_points(build, node.optional(3), (rows, blocks), bits, dtype)
-    scales = build.call("reshape", node.input(2), newshape=(rows, blocks, 1))
-    weights = build.call("multiply", build.call("subtract", numbers, zero), scales)
-    matrix = build.call("reshape", weights, newshape=(rows, blocks * block))
+    numbers = build.call("reshape", node.input(1), newshape=(rows, blocks * block * bits // 8))
     if blocks * block != size:
-        matrix = part(build, matrix, 1, 0, size)
-    product = matrix_product(build, data, build.call("transpose", matrix, axes=(1, 0)))
-    return sum_of(build, product, node.optional(5))
+        numbers = part(build, numbers, 1, 0, -(-size * bits // 8))
+    weights = build.deferred(
+        "qnn.dequantize_blocks",
+        numbers,
+        build.call("reshape", node.input(2), newshape=(rows, blocks)),
+        _zero_points(build, node.optional(3), (rows, blocks), bits),
+        bits=bits,
+        block=block,
+        size=size,
+        out_dtype=dtype_of(data),
+    )
+    return sum_of(build, build.call("nn.dense", data, weights), node.optional(5))
 
 
 def _check_shape(data: Expr, wanted: tuple[int, ...]) -> None:
@@ -65,19 +68,15 @@ def _unpacked(build: Builder, data: Expr, bits: int) -> Expr:
     return build.call("reshape", digits, newshape=(*(0,) * (rank_of(data) - 1), -3))
 
 
-def _zero_points(
-    build: Builder, given: Expr | None, shape: tuple[int, int], bits: int, dtype: str
-) -> Expr:
-    """The zero point of each block, [N, blocks, 1]: packed as the weights are, or as it is."""
+def _zero_points(build: Builder, given: Expr | None, shape: tuple[int, int], bits: int) -> Expr:
+    """The zero point of each block, [N, blocks]: packed as the weights are, or as it is."""
     rows, blocks = shape
     if given is None:
-        return build.constant(2 ** (bits - 1), dtype)
+        return build.constant(2 ** (bits - 1), "uint8")
     if dtype_of(given) != "uint8":
-        return cast_to(build, build.call("reshape", given, newshape=(rows, blocks, 1)), dtype)
+        return build.call("reshape", given, newshape=shape)
     packed = build.call("reshape", given, newshape=(rows, -(-blocks * bits // 8)))
-    numbers = _unpacked(build, packed, bits)
-    numbers = part(build, numbers, 1, 0, blocks)
-    return cast_to(build, build.call("expand_dims", numbers, axis=2), dtype)
+    return part(build, _unpacked(build, packed, bits), 1, 0, blocks)
 
 
 def translate_gather_block_quantized(node: OnnxNode, build: Builder) -> Expr:

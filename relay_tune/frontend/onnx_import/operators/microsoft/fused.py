@@ -64,7 +64,7 @@ def translate_fused_matmul(node: OnnxNode, build: Builder) -> Expr:
             order = (*order[:-2], order[-1], order[-2])
         moved = order != tuple(range(rank))
         factors.append(build.call("transpose", factor, axes=order) if moved else factor)
-    return scaled(build, matrix_product(build, *factors), node.number("alpha", 1.0))
+    return scaled(build, matrix_product(build, factors[0], factors[1]), node.number("alpha", 1.0))
 
 
 def _gelu(approximate: str) -> Callable[[OnnxNode, Builder], Expr]:

@@ -1,7 +1,7 @@
 """Operators on quantized tensors, as onnxruntime's quantizer writes them.
 
-Those on single elements and pools compute in float32 between a dequantization and a quantization;
-products sum in int32.
+They compute in float32 between a dequantization and a quantization, of which a pass makes integers
+where these pay. Products of data that are quantized in a run sum in int32.
 """
 
 from __future__ import annotations
@@ -15,39 +15,20 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.activation import leaky_relu, scaled
 from relay_tune.frontend.onnx_import.operators.convolution import along_axis
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.integer_products import integer_product
 from relay_tune.frontend.onnx_import.operators.microsoft.attention import attended
 from relay_tune.frontend.onnx_import.operators.microsoft.fused import standard, sum_of
 from relay_tune.frontend.onnx_import.operators.pooling import POOLS
 from relay_tune.frontend.onnx_import.operators.quantization import (
-    integer_product,
-    quantized,
     translate_dequantize,
     translate_dynamic_quantize,
     translate_quantize,
 )
+from relay_tune.frontend.onnx_import.operators.quantized_layers import real_bias
 from relay_tune.frontend.onnx_import.operators.reduction import REDUCTIONS
+from relay_tune.frontend.onnx_import.operators.stored_numbers import real_numbers, stored_numbers
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.ir.expr import Expr
-
-
-def _real(build: Builder, data: Expr, scale: Expr, zero: Expr | None) -> Expr:
-    """(x - zero point) * scale."""
-    wide = cast_to(build, data, "float32")
-    if zero is not None:
-        wide = build.call("subtract", wide, cast_to(build, _number(build, zero), "float32"))
-    return build.call("multiply", wide, _number(build, scale))
-
-
-def _number(build: Builder, parameter: Expr) -> Expr:
-    """A scale or zero point of a whole tensor as a scalar."""
-    return along_axis(build, parameter, 1, 0) if rank_of(parameter) else parameter
-
-
-def _stored(build: Builder, data: Expr, scale: Expr, zero: Expr | None, dtype: str) -> Expr:
-    """Numbers quantized again."""
-    offset = None if zero is None else _number(build, zero)
-    return quantized(build, data, _number(build, scale), offset, dtype)
-
 
 Function = Callable[[OnnxNode, Builder, Expr], Expr]
 
@@ -57,9 +38,9 @@ def _of_one(function: Function) -> Translator:
 
     def translate(node: OnnxNode, build: Builder) -> Expr:
         data = node.input(0)
-        real = _real(build, data, node.input(1), node.optional(2))
+        real = real_numbers(build, data, node.input(1), node.optional(2))
         result = function(node, build, real)
-        return _stored(build, result, node.input(3), node.optional(4), dtype_of(data))
+        return stored_numbers(build, result, node.input(3), node.optional(4), dtype_of(data))
 
     return translate
 
@@ -68,10 +49,12 @@ def _of_two(operator: str) -> Translator:
     """A, its scale and zero point, B and its own, those of the result."""
 
     def translate(node: OnnxNode, build: Builder) -> Expr:
-        left = _real(build, node.input(0), node.input(1), node.optional(2))
-        right = _real(build, node.input(3), node.input(4), node.optional(5))
+        left = real_numbers(build, node.input(0), node.input(1), node.optional(2))
+        right = real_numbers(build, node.input(3), node.input(4), node.optional(5))
         result = build.call(operator, left, right)
-        return _stored(build, result, node.input(6), node.optional(7), dtype_of(node.input(0)))
+        return stored_numbers(
+            build, result, node.input(6), node.optional(7), dtype_of(node.input(0))
+        )
 
     return translate
 
@@ -99,12 +82,12 @@ def translate_concat(node: OnnxNode, build: Builder) -> Expr:
         raise ModelError("each tensor needs a scale and a zero point.")
     indices = range(2, len(node.inputs), 3)
     parts = [
-        _real(build, node.input(index), node.input(index + 1), node.optional(index + 2))
+        real_numbers(build, node.input(index), node.input(index + 1), node.optional(index + 2))
         for index in indices
     ]
     axis = checked_axis(node.integer("axis"), rank_of(parts[0]))
     joined = build.call("concatenate", build.tuple_of(parts), axis=axis)
-    return _stored(build, joined, node.input(0), node.optional(1), dtype_of(node.input(2)))
+    return stored_numbers(build, joined, node.input(0), node.optional(1), dtype_of(node.input(2)))
 
 
 def _transposed(build: Builder, matrix: Expr, is_transposed: bool) -> Expr:
@@ -112,19 +95,24 @@ def _transposed(build: Builder, matrix: Expr, is_transposed: bool) -> Expr:
 
 
 def translate_gemm(node: OnnxNode, build: Builder) -> Expr:
-    """alpha A B + C summed in int32, as float32 or quantized again."""
+    """alpha (A B + C), as float32 or quantized again."""
+    scale, of_right = node.input(1), node.input(4)
     left = _transposed(build, node.input(0), node.flag("transA", 0))
-    right = _transposed(build, node.input(3), node.flag("transB", 0))
-    total = integer_product(build, left, node.optional(2), right, node.optional(5))
-    total = sum_of(build, total, node.optional(6))
-    factor = build.call("multiply", _number(build, node.input(1)), _columns(build, node.input(4)))
-    real = build.call("multiply", cast_to(build, total, "float32"), factor)
+    left = real_numbers(build, left, scale, node.optional(2))
+    is_transposed = node.flag("transB", 0)
+    right = real_numbers(
+        build, node.input(3), of_right, node.optional(5), 0 if is_transposed else 1
+    )
+    real = build.call("nn.matmul", left, right, transpose_b=is_transposed)
+    bias = node.optional(6)
+    if bias is not None:
+        real = build.call("add", real, real_bias(build, bias, (scale, of_right)))
     real = scaled(build, real, node.number("alpha", 1.0))
-    scale, zero = node.optional(7), node.optional(8)
-    if scale is None:
+    scale_of_result, zero = node.optional(7), node.optional(8)
+    if scale_of_result is None:
         return real
     dtype = dtype_of(node.input(0)) if zero is None else dtype_of(zero)
-    return _stored(build, real, scale, zero, dtype)
+    return stored_numbers(build, real, scale_of_result, zero, dtype)
 
 
 def _columns(build: Builder, scale: Expr) -> Expr:
@@ -162,10 +150,10 @@ def translate_attention(node: OnnxNode, build: Builder) -> list[Expr | None]:
 
 def translate_where(node: OnnxNode, build: Builder) -> Expr:
     """Numbers of one tensor or another, quantized again."""
-    left = _real(build, node.input(1), node.input(2), node.optional(3))
-    right = _real(build, node.input(4), node.input(5), node.optional(6))
+    left = real_numbers(build, node.input(1), node.input(2), node.optional(3))
+    right = real_numbers(build, node.input(4), node.input(5), node.optional(6))
     chosen = build.call("where", node.input(0), left, right)
-    return _stored(build, chosen, node.input(7), node.optional(8), dtype_of(node.input(1)))
+    return stored_numbers(build, chosen, node.input(7), node.optional(8), dtype_of(node.input(1)))
 
 
 def _versioned(translate: Translator) -> Translator:

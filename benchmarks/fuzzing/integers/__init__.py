@@ -1,0 +1,1 @@
+"""Random products of quantized integers, with the results that int64 arithmetic has."""
