@@ -9,13 +9,14 @@ from relay_tune.arguments import function_argument
 from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.fixed_sizes import with_fixed_sizes
+from relay_tune.building.input_sizes import InputSizes, input_sizes
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.planned_ahead import start_early
 from relay_tune.building.primitives import ChooseSchedule
 from relay_tune.building.program_form import fused_module, is_network
 from relay_tune.building.programs import compile_program
 from relay_tune.building.size_cases import USUAL_SIZES
-from relay_tune.building.size_points import InputSizes, SizePoint, size_points
+from relay_tune.building.size_points import SizePoint, size_points
 from relay_tune.building.workers import BuildWorkers
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.target import Target, target_argument
@@ -76,7 +77,7 @@ def build(
         _logged(function_argument(_silent if report is None else report, "report")),
         sizes,
         defaults,
-        (shapes,) if isinstance(shapes, Mapping) else tuple(shapes),
+        input_sizes(shapes),
         passes,
     )
     typed = infer_types(module)

@@ -12,28 +12,36 @@ from relay_tune.schedule.schedule import Schedule
 
 MOST_KNOWN = 4096
 
-_Key = tuple[str, str, Machine, int]
+_Key = tuple[str, str, Machine, int, Schedule | None]
 _known: dict[_Key, Schedule | str] = {}
 
 
 def default_schedule(digest: str, plan: Plan, machine: Machine, threads: int) -> Schedule:
     """The default schedule of the primitive with a digest; planned once in a process."""
-    known = _known.get((digest, str(plan.accuracy), machine, threads))
+    known = _known.get((digest, str(plan.accuracy), machine, threads, plan.packing))
     if isinstance(known, str):
         known = read_schedule(known, plan)
     if known is None:
         known = plan.default_schedule(machine, threads)
-    remember(digest, plan.accuracy, machine, threads, known)
+    remember(digest, plan.accuracy, machine, threads, known, plan.packing)
     return known
 
 
 def remember(
-    digest: str, accuracy: Accuracy, machine: Machine, threads: int, schedule: Schedule | str
+    digest: str,
+    accuracy: Accuracy,
+    machine: Machine,
+    threads: int,
+    schedule: Schedule | str,
+    packing: Schedule | None = None,
 ) -> None:
-    """Keep a default schedule that somebody has planned, perhaps as JSON."""
+    """Keep a default schedule that somebody has planned, perhaps as JSON.
+
+    `packing` is the schedule as which its constants are packed, where that was not free.
+    """
     while len(_known) >= MOST_KNOWN:
         _known.pop(next(iter(_known)))
-    _known[digest, str(accuracy), machine, threads] = schedule
+    _known[digest, str(accuracy), machine, threads, packing] = schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +67,7 @@ class DefaultSchedules:
 
     def are_missing(self, digest: str) -> bool:
         """Whether a primitive wants a schedule that this process does not know."""
-        key = (digest, str(self.accuracy), self.machine, self.threads)
+        key = (digest, str(self.accuracy), self.machine, self.threads, None)
         return key not in _known and self.is_needed(digest)
 
     def remember(self, digest: str, text: str) -> None:

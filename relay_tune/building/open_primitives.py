@@ -39,12 +39,6 @@ class Example:
     others: int = EXAMPLE_SIZE
     least: Mapping[str, int] = field(default_factory=dict)
 
-    @property
-    def next(self) -> Example:
-        """Another example: each size is one more."""
-        own = {name: size + 1 for name, size in self.own.items()}
-        return replace(self, own=own, others=self.others + 1)
-
 
 USUAL_EXAMPLE = Example()
 

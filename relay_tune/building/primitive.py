@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from relay_tune.building.open_primitives import USUAL_EXAMPLE, Example, open_program
 from relay_tune.first_order.open_primitive import OpenPrimitive
@@ -61,6 +62,14 @@ class Primitive:
         return next(fitting, self)
 
 
+class Packing(Enum):
+    """Which copy of the weights a case reads."""
+
+    OWN = "its own"
+    SHARED = "that of all cases which share it"
+    SHARED_IF_LARGE = "the shared one in a program of large weights, else its own"
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class PrimitiveCase:
     """A primitive for some sizes.
@@ -68,12 +77,12 @@ class PrimitiveCase:
     Attributes:
         bounds: the least and the largest size of some symbols; others may have any.
         primitive: its code.
-        shares_packing: whether it reads the same copy of the weights as other such cases.
+        packing: which copy of the weights it reads.
     """
 
     bounds: Mapping[str, tuple[int, int]]
     primitive: Primitive
-    shares_packing: bool = False
+    packing: Packing = Packing.OWN
 
     def fits(self, sizes: Mapping[str, int]) -> bool:
         """Whether its code is for these sizes."""

@@ -9,7 +9,6 @@ import numpy as np
 
 from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.default_schedules import DefaultSchedules
-from relay_tune.building.few_rows import with_few_rows_packed_alike
 from relay_tune.building.in_place import with_in_place, with_pairs
 from relay_tune.building.joined_schedules import with_shared_packing
 from relay_tune.building.memory_limit import check_kernels, check_region
@@ -22,6 +21,7 @@ from relay_tune.building.primitives import (
 )
 from relay_tune.building.program_form import program_kernels, program_regions, waiting_kernels
 from relay_tune.building.program_steps import StepWriter
+from relay_tune.building.rows_packed_alike import with_rows_packed_alike
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.size_points import SizePoint
 from relay_tune.building.workers import BuildWorkers, Compiling
@@ -69,7 +69,7 @@ def compile_program(
     if primitives is None:
         primitives = primitives_of(program_kernels(program), sizes, points)
     joined = with_shared_packing(primitives, program, target, threads, schedules)
-    packed = with_few_rows_packed_alike(joined, target, threads, schedules)
+    packed = with_rows_packed_alike(joined, target, threads, schedules)
     possible = possible_in_place(program)
     primitives = with_pairs(packed, possible)
     every = [each for primitive in primitives.values() for each in primitive.with_parts()]

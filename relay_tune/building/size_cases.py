@@ -23,7 +23,7 @@ from relay_tune.building.open_primitives import (
     is_possible,
     open_program,
 )
-from relay_tune.building.primitive import Primitive, PrimitiveCase
+from relay_tune.building.primitive import Packing, Primitive, PrimitiveCase
 from relay_tune.first_order.open_primitive import OpenPrimitive, with_sizes
 from relay_tune.ir.dim_arithmetic import symbol_names
 from relay_tune.op.lower import lower_function
@@ -89,12 +89,17 @@ def size_cases(
     if spaced_inputs(named.function):
         return in_a_line
     (symbol,) = named.symbols
-    known = [fixed_case(named, {symbol: size}) for size in dict.fromkeys(sizes)]
+    fixed = [fixed_case(named, {symbol: size}) for size in dict.fromkeys(sizes)]
+    if any(map(_has_window, _products(program))):
+        return (*fixed, *_few(named, key, symbol, example, FEW_ROWS), *in_a_line)
+    known = [replace(case, packing=Packing.SHARED_IF_LARGE) for case in fixed]
     if rows != {example_sizes(named, example)[symbol]}:
-        return (*known, *_few(named, key, symbol, example, FEW_ROWS), *in_a_line)
+        few = _few(named, key, symbol, example, FEW_ROWS)
+        few = (replace(case, packing=Packing.SHARED_IF_LARGE) for case in few)
+        return (*known, *few, *in_a_line)
     others = [size for size in range(1, FEW_ROWS + 1) if size not in sizes]
     cases = [fixed_case(named, {symbol: size}) for size in others]
-    return (*known, *(replace(case, shares_packing=True) for case in cases), *in_a_line)
+    return (*known, *(replace(case, packing=Packing.SHARED) for case in cases), *in_a_line)
 
 
 def smaller_sizes(
@@ -163,7 +168,7 @@ def _few_points(
         found = any(_runs_along(product, symbol) for product in products)
         few = _with(example, symbol, EXAMPLE_POINTS)
         differs = products and _has_other_steps(named, program, few)
-        if (found or differs) and _has_same_steps(named, few):
+        if (found or differs) and _has_code(named, few):
             yield from _few(named, key, symbol, example, FEW_POINTS, EXAMPLE_POINTS)
 
 
@@ -180,7 +185,7 @@ def _few_pixels(
         for symbol in symbol_names(dim_of(axis.extent))
     }
     few = Example(sizes, example.others)
-    if len(sizes) < 2 or not _has_same_steps(named, few):
+    if len(sizes) < 2 or not _has_code(named, few):
         return
     own = PrimitiveKey(f"{key.digest}p{FEW_PIXELS}", key.title)
     code = open_program(named, few)
@@ -233,19 +238,16 @@ def _has_other_steps(named: OpenPrimitive, program: TensorProgram, example: Exam
     return len(many.steps) != len(few.steps)
 
 
-def _has_same_steps(named: OpenPrimitive, example: Example) -> bool:
-    """Whether the example of few points and the next one are computed in the same steps.
-
-    Else, which is rare, there is no such code: it must not depend on the example.
-    """
-    programs = [open_program(named, each) for each in (example, example.next)]
-    if not all(map(is_possible, programs)):
+def _has_code(named: OpenPrimitive, example: Example) -> bool:
+    """Whether there is code that is chosen for an example."""
+    program = open_program(named, example)
+    if not is_possible(program):
         return False
     try:
-        one, other = map(plan_program, programs)
+        plan_program(program)
     except UndecidedSizeError:  # as above
         return False
-    return len(one.steps) == len(other.steps)
+    return True
 
 
 def _is_open_line(product: Computed) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from relay_tune.building.input_sizes import InputSizes, Size
 from relay_tune.building.memory_limit import check_tensors
 from relay_tune.errors import InputError
 from relay_tune.first_order.kinds import component_types, function_type, tensors_of
@@ -26,12 +27,6 @@ from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
 from relay_tune.typing.type_text import type_text
-
-Size = int | range
-"""A size, or a range of sizes, without steps."""
-
-InputSizes = Mapping[str, Sequence[Size]]
-"""The size of each axis of inputs by name."""
 
 STEP = 8
 """The next point of a range has so many times the size: a kernel that is chosen for a size is
@@ -91,10 +86,11 @@ def local_sizes(
     tensors = [tensor for type_ in function_type(function).params for tensor in tensors_of(type_)]
     found: dict[str, int] = {}
     for name, source in primitive.symbols.items():
-        dim = substitute(tensors[source.input].shape[source.axis], point.sizes)
-        if not isinstance(dim, int) or dim <= 0:
+        extent = substitute(tensors[source.input].shape[source.axis], point.sizes)
+        size = source.size(extent)
+        if not isinstance(size, int) or size <= 0:
             return None
-        found[name] = dim // source.divisor
+        found[name] = size
     return found
 
 

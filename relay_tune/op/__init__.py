@@ -6,6 +6,7 @@ Importing this package registers all operators.
 from relay_tune.op import (
     arg_reduction,
     arithmetic,
+    block_quantization,
     broadcasting,
     cast,
     collapse,
@@ -23,6 +24,7 @@ from relay_tune.op import (
     math,
     matrix,
     nn,
+    observation,
     positions,
     quantization,
     random,
@@ -42,6 +44,7 @@ from relay_tune.op import (
 __all__ = [
     "arg_reduction",
     "arithmetic",
+    "block_quantization",
     "broadcasting",
     "cast",
     "collapse",
@@ -59,6 +62,7 @@ __all__ = [
     "math",
     "matrix",
     "nn",
+    "observation",
     "positions",
     "quantization",
     "random",

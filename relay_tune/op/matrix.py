@@ -12,7 +12,7 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, all_of, load_at, number
 from relay_tune.tensor.expression import INDEX, Scalar, binary, cast, literal, select
 from relay_tune.tensor.tensor import compute
-from relay_tune.typing.relations.indexing import matrix_set_diagonal
+from relay_tune.typing.relations.indexing import diagonal_range, matrix_set_diagonal
 from relay_tune.typing.relations.shape import trilu as trilu_relation
 
 
@@ -59,15 +59,9 @@ def _trilu_reference(attributes: TriluAttributes, data: Array, diagonal: Array) 
     return np.asarray(function(data, int(diagonal)))
 
 
-def _diagonal_range(attributes: MatrixSetDiagAttributes) -> tuple[int, int]:
-    if isinstance(attributes.k, int):
-        return attributes.k, attributes.k
-    return attributes.k[0], attributes.k[-1]
-
-
 def _matrix_set_diag(attributes: MatrixSetDiagAttributes, inputs: Any, types: Any) -> list[Any]:
     data, diagonals = inputs
-    lowest, highest = _diagonal_range(attributes)
+    lowest, highest = diagonal_range(attributes)
 
     def element(*output: Scalar) -> Scalar:
         row, column = output[-2], output[-1]
@@ -98,7 +92,7 @@ def _shift(diagonal: Scalar, shape: tuple[int, int], width: int, align: str) -> 
 def _matrix_set_diag_reference(
     attributes: MatrixSetDiagAttributes, data: Array, diagonals: Array
 ) -> Array:
-    lowest, highest = _diagonal_range(attributes)
+    lowest, highest = diagonal_range(attributes)
     result = data.copy()
     above, below = attributes.align.split("_")
     for diagonal in range(lowest, highest + 1):

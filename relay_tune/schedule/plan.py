@@ -58,7 +58,7 @@ class Plan:
     _others: dict[AppliedAlgorithm, Plan] = field(default_factory=dict)
     _spaces: dict[tuple[Machine, int], tuple[NestSpace, ...]] = field(default_factory=dict)
     _algorithms: list[AppliedAlgorithm] = field(default_factory=list)
-    _defaults: dict[tuple[Machine, int], Schedule] = field(default_factory=dict)
+    _defaults: dict[tuple[Machine, int], tuple[float, Schedule]] = field(default_factory=dict)
 
     @property
     def nests(self) -> tuple[Nest, ...]:
@@ -193,13 +193,19 @@ class Plan:
 
         Those are left out whose plan depends on what dynamic sizes are.
         """
+        return self._cheapest(machine, threads)[1]
+
+    def default_cycles(self, machine: Machine, threads: int) -> float:
+        """The estimated cycles of the default schedule."""
+        return self._cheapest(machine, threads)[0]
+
+    def _cheapest(self, machine: Machine, threads: int) -> tuple[float, Schedule]:
         if (machine, threads) not in self._defaults:
             plans: list[Plan] = []
             for each in self.algorithms_on(machine):
                 with suppress(UndecidedSizeError) if each != DIRECT else nullcontext():
                     plans.append(self.with_algorithm(each))
-            found = cheapest_schedule(plans, machine, threads)
-            self._defaults[machine, threads] = found[1]
+            self._defaults[machine, threads] = cheapest_schedule(plans, machine, threads)
         return self._defaults[machine, threads]
 
     def least_cycles(self, machine: Machine, threads: int) -> float:
@@ -249,7 +255,7 @@ def plan_program(
     program = algorithm.prepared(source)
     program = replace(program, outputs=_own_outputs(program.outputs))
     constants = frozenset(tensor for tensor, _ in program.constants)
-    stages = with_panels(inline_stages(program.outputs), constants, program.outputs)
+    stages = with_panels(inline_stages(program.outputs, constants), constants, program.outputs)
     nests = [
         with_long_rows(algorithm.nest(fuse_repeated(step))) if isinstance(step, Nest) else step
         for step in build_nests(stages, program.outputs)

@@ -291,6 +291,8 @@ def _simplify_index(operation: str, left: Scalar, right: Scalar) -> Scalar | Non
             return literal(0, INDEX)
         case "floormod" if b == 1:
             return literal(0, INDEX)
+        case "floordiv" | "floormod" if b == 0:
+            return literal(0, INDEX)
         case "floordiv" if isinstance(left, Axis) and is_integer(b) and _is_within(left, b):
             return literal(0, INDEX)
         case "floormod" if isinstance(left, Axis) and is_integer(b) and _is_within(left, b):

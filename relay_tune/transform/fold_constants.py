@@ -2,26 +2,35 @@
 
 before: add(%x, multiply(meta[Constant][0], 2f))
 after:  add(%x, meta[Constant][0])        the product
+
+Weights in narrow types that a product or a lookup reads stay as they are stored, where converting
+them is all that there is to do (`relay_tune.op_rules.fold.stored`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 
+from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.ir.expr import Call, Constant, Expr, If, Tuple, TupleGetItem
+from relay_tune.ir.expr import Call, Constant, Expr, Function, If, Tuple, TupleGetItem
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
+from relay_tune.ir.traversal import rewrite
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.elements import integer_shape
+from relay_tune.op_rules.fold.stored import is_stored, kept_conversions
 from relay_tune.op_rules.fold.values import value_from_type
 from relay_tune.op_rules.indices.uses import require_valid_indices
+from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.op_rules.typed import constant_of, resolved_item, tuple_of
-from relay_tune.transform.module_pass import rewrite_calls
+from relay_tune.transform.module_pass import map_functions, with_body
+from relay_tune.typing.infer import infer_types
 
 BYTES_IN_A_MEBIBYTE = 1 << 20
 
@@ -41,8 +50,34 @@ class FoldConstants:
     keep: frozenset[str] = frozenset()
 
     def __call__(self, module: Module) -> Module:
-        """The module with constants folded."""
-        return rewrite_calls(module, self.folded)
+        """The module with constants folded.
+
+        A constant tells sizes that the type of its call left open; types and constants that follow
+        from them are found in another round.
+        """
+        told: list[Expr] = []
+        folded = map_functions(module, lambda function: self._with_folded(function, told))
+        return self(infer_types(folded)) if told else folded
+
+    def _with_folded(self, function: Function, told: list[Expr]) -> Function:
+        """A function with constants folded; `told` are those that tell the sizes of open types."""
+
+        def folded(node: Expr) -> Expr:
+            found = self.folded(node)
+            if isinstance(found, Constant) and _has_open_size(node.type):
+                told.append(found)
+            return found
+
+        def all_but_stored(node: Expr) -> Expr:
+            return node if is_stored(node) else folded(node)
+
+        body = _rewritten(function.body, all_but_stored)
+        kept = kept_conversions(body)
+
+        def all_but_kept(node: Expr) -> Expr:
+            return node if node in kept else folded(node)
+
+        return with_body(function, _rewritten(body, all_but_kept))
 
     def folded(self, node: Expr) -> Expr:
         """What the very node comes to, its children being folded; the node if that is not known."""
@@ -78,6 +113,10 @@ class FoldConstants:
         return result - inputs > self.maximum_growth * BYTES_IN_A_MEBIBYTE
 
 
+def _rewritten(body: Expr, visit: Callable[[Expr], Expr]) -> Expr:
+    return rewrite(body, visit, enter=lambda node: not is_opaque_function(node))
+
+
 _Folded = np.ndarray | tuple["_Folded", ...]
 
 
@@ -96,6 +135,10 @@ def _as_expression(value: object) -> Expr:
     if isinstance(value, tuple | list):
         return tuple_of([_as_expression(part) for part in value])
     return constant_of(np.asarray(value))
+
+
+def _has_open_size(type_: Type | None) -> bool:
+    return isinstance(type_, TensorType) and any(dim == UNKNOWN for dim in type_.shape)
 
 
 def _bytes_of_type(type_: Type) -> int:

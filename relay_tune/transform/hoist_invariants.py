@@ -15,9 +15,10 @@ after:
 
 A product of a concatenation with parts that do not change is divided for that. What a step computes
 moves; what only other branches need, such as the last step, stays, and so do calls that can fail,
-and those whose results are larger than what they read. It is loop-invariant code motion, or the
-full laziness of S. Peyton Jones and D. Lester, "A modular fully-lazy lambda lifter in Haskell"
-(Software: Practice and Experience, 1991), for functions that call themselves.
+those whose results are larger than what they read, and conversions of stored weights. It is
+loop-invariant code motion, or the full laziness of S. Peyton Jones and D. Lester, "A modular
+fully-lazy lambda lifter in Haskell" (Software: Practice and Experience, 1991), for functions that
+call themselves.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from relay_tune.ir.expression_scopes import ExpressionScope
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.traversal import children, free_vars, post_order, rewrite, rewrite_with_original
+from relay_tune.op_rules.fold.stored import is_stored
 from relay_tune.op_rules.indices.uses import can_fail
 from relay_tune.op_rules.matching import static_shape
 from relay_tune.op_rules.simplify.nn.lookups import divided_product
@@ -186,7 +188,7 @@ def _step_nodes(body: Expr, name: Var) -> set[Expr]:
 
 def _is_worth_a_binding(root: Expr) -> bool:
     """Whether to read a value costs no more than to compute it again."""
-    if not isinstance(root, Call):
+    if not isinstance(root, Call) or is_stored(root):
         return False
     calls = [node for node in post_order(root, enter=same_scope) if isinstance(node, Call)]
     if any(isinstance(node.callee, Operator) and node.callee.kind in _WORK for node in calls):

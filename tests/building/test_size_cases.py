@@ -1,13 +1,16 @@
 """Code for few rows beside the code for all: which there is, what it reads, what it answers."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 
+from relay_tune.building import rows_packed_alike
 from relay_tune.building.build import build
-from relay_tune.building.few_rows import with_few_rows_packed_alike
-from relay_tune.building.primitive import Primitive
+from relay_tune.building.primitive import Packing, Primitive
 from relay_tune.building.primitives import primitives_of, write_primitive
 from relay_tune.building.program_form import program_kernels, program_module
+from relay_tune.building.rows_packed_alike import with_rows_packed_alike
 from relay_tune.building.size_cases import FEW_POINTS, FEW_ROWS
 from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.first_order.lower_program import lower_program
@@ -15,7 +18,9 @@ from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.schedule.loops.packing import PackRecipe
 from relay_tune.transform.bind_parameters import BindParameters
+from relay_tune.tuning.tuned_build import build as tuned_build
 from relay_tune.typing.infer import infer_types
 from tests.properties.programs.compare import assert_same_value
 
@@ -71,7 +76,7 @@ LAYOUTS = parse_target("x86_64-linux-gnu:skylake-avx512")
 def primitives(module: Module) -> dict[Function, Primitive]:
     fused = program_module(infer_types(module), target=LAYOUTS)
     functions = program_kernels(lower_program(fused))
-    return with_few_rows_packed_alike(primitives_of(functions), native_target(), 1, None)
+    return with_rows_packed_alike(primitives_of(functions), native_target(), 1, None)
 
 
 @pytest.mark.parametrize(
@@ -96,12 +101,42 @@ def test_few_rows_have_code_of_their_own_where_it_differs(
     assert expected in products
 
 
+def recipes(primitives: Iterable[Primitive]) -> set[PackRecipe]:
+    """How the kernels of some primitives want their weights."""
+    codes = [write_primitive(each, native_target(), 1, None) for each in primitives]
+    return {packed.recipe for code in codes for packed in code.scheduled.packed}
+
+
 def test_the_code_of_all_small_numbers_of_rows_reads_one_copy_of_the_weights() -> None:
     (primitive,) = primitives(DENSE).values()
-    shared = [case.primitive for case in primitive.cases if case.shares_packing]
+    shared = [each.primitive for each in primitive.cases if each.packing is Packing.SHARED]
     assert len(shared) == FEW_ROWS - 1
-    codes = [write_primitive(each, native_target(), 1, None) for each in shared]
-    assert len({packed.recipe for code in codes for packed in code.scheduled.packed}) == 1
+    assert len(recipes(shared)) == 1
+
+
+@pytest.mark.parametrize("module", [DENSE, SEVERAL_ROWS])
+def test_all_numbers_of_rows_read_one_copy_of_weights_that_are_large(
+    module: Module, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows_packed_alike, "LARGE_SHARE", 0)
+    (primitive,) = primitives(module).values()
+    assert len(recipes([primitive, *(each.primitive for each in primitive.cases)])) == 1
+
+
+LARGE = BindParameters({"w": floats(1536, 1536)})(
+    parse(
+        "def @main(%x: Tensor[(n, 1536), float32], %w: Tensor[(1536, 1536), float32]) "
+        "{ nn.dense(%x, %w) }"
+    )
+)
+
+
+def test_large_weights_lie_in_memory_once_for_all_numbers_of_rows() -> None:
+    model = tuned_build(LARGE, threads=1)  # which keeps default schedules for later builds
+    assert model.compiled().constants.size < 1.05 * 1536 * 1536 * 4
+    for n in (1, 2, 7, 64):
+        x = floats(n, 1536)
+        assert_same_value(model(x), interpret(LARGE, x))
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from relay_tune.building.build import build
+from relay_tune.building.input_sizes import InputSizes
 from relay_tune.building.named_sizes import with_named_sizes
-from relay_tune.building.size_points import InputSizes, size_points
+from relay_tune.building.size_points import size_points
 from relay_tune.errors import BuildError, InputError
 from relay_tune.frontend.relay_text import parse
 from relay_tune.runtime.interpreter.interpret import interpret

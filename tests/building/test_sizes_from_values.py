@@ -46,6 +46,16 @@ FROM_VALUES = [
         [(floats(3, 6), integers(2, 3)), (floats(1, 6), integers(1, 1))],
     ),
     (
+        "nn.relu(dyn.reshape(%x, %s, allowzero=True))",
+        "%x: Tensor[(n, 0, 6), float32], %s: Tensor[(2), int64]",
+        [(floats(4, 0, 6), integers(*s)) for s in ((3, 0), (0, 7))],
+    ),
+    (
+        "dyn.tile(%x, %s)",
+        "%x: Tensor[(n, 0), float32], %s: Tensor[(2), int64]",
+        [(floats(3, 0), integers(2, 3))],
+    ),
+    (
         "dyn.strided_slice(%x, %b, %e, %s)",
         f"{X}, %b: Tensor[(2), int64], %e: Tensor[(2), int64], %s: Tensor[(2), int64]",
         [

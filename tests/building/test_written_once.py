@@ -1,11 +1,14 @@
 """The code of dynamic sizes is that of any example: it is written for one only."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import relay_tune as rt
 from benchmarks import open_sizes
 from relay_tune.building import primitives
+from relay_tune.building.open_primitives import Example
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode, write_primitive
 from relay_tune.schedule.apply import apply_schedule
@@ -35,7 +38,7 @@ def test_another_example_gives_the_same_code(text: str, monkeypatch: pytest.Monk
     def for_two_examples(primitive: Primitive, *where: object) -> PrimitiveCode:
         code = write_primitive(primitive, *where)
         if primitive.open is not None:
-            program = primitive.lower(primitive.open, primitive.example.next)
+            program = primitive.lower(primitive.open, _larger(primitive.example))
             other = Primitive(primitive.key, program, primitive.function, schedule=code.schedule)
             assert write_primitive(other, *where).text == code.text
             written.append(code)
@@ -62,3 +65,9 @@ def test_a_schedule_that_cannot_be_written_for_all_sizes_goes_alone(
     model, x = rt.build(module, threads=1), np.ones((3, 40), "float32")
     np.testing.assert_allclose(model(x), rt.interpret(module, x), rtol=1e-6)
     assert refused
+
+
+def _larger(example: Example) -> Example:
+    """Another example: each size is one more."""
+    own = {name: size + 1 for name, size in example.own.items()}
+    return replace(example, own=own, others=example.others + 1)

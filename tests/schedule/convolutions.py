@@ -26,7 +26,7 @@ from relay_tune.tensor.expression import (
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.machines import SERVER
-from tests.schedule.random_choices import any_choice
+from tests.schedule.random_choices import SMALL_TILE, any_choice
 from tests.schedule.running import run_schedule, runnable_targets
 
 EPILOGUES = ("none", "bias and relu", "residual", "pad", "sigmoid times itself")
@@ -162,7 +162,8 @@ def error_of_any_schedule(
 ) -> float:
     """The same of a random schedule, on a random target."""
     plan = plan_program(program, algorithm)
-    schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), plan.algorithm)
+    choices = tuple(any_choice(rng, nest, SMALL_TILE) for nest in plan.nests)
+    schedule = Schedule(choices, plan.algorithm)
     feeds, expected = feeds_and_result(program)
     constants = plan.program.constant_arrays()
     target = rng.choice(runnable_targets())

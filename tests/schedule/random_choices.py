@@ -10,6 +10,9 @@ from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.schedule import misfit
 from relay_tune.schedule.space.space import NestSpace
 
+SMALL_TILE = 16
+"""Points of tiles where a program has stages of long expressions: the code is a third as long."""
+
 
 def point_of_space(rng: random.Random, space: NestSpace) -> TileChoice:
     """Any combination of a space's values, sensible or not."""

@@ -48,6 +48,13 @@ def test_what_grows_stays(answer_kept: Check) -> None:
     assert "broadcast_to" in _inside(after)
 
 
+def test_conversions_of_stored_weights_stay(answer_kept: Check) -> None:
+    weight = 'cast(cast(ones(shape=(3, 3), dtype="float32"), dtype="float16"), dtype="float32")'
+    text = _loop(f"nn.dense(%h, {weight})")
+    after = answer_kept(lambda module: HOIST(FoldConstants()(module)), text, C, FIRST, COUNT)
+    assert "cast" in _inside(after)
+
+
 def test_what_can_fail_stays(answer_kept: Check) -> None:
     text = _loop('%h * exp(take(%c, cast(%count, dtype="int64"), axis=1, mode="raise"))')
     after = answer_kept(HOIST, text, C, FIRST, COUNT)

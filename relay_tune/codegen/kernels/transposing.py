@@ -13,6 +13,7 @@ Computer Method for Matrix Transposing", IEEE Transactions on Computers, 1972).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, lru_cache
 
 from relay_tune.codegen.function_writer import FunctionWriter
 
@@ -36,12 +37,14 @@ def transposed(
     return found
 
 
-def _even(lanes: int, half: int) -> list[int]:
-    return [lanes + lane - half if lane & half else lane for lane in range(lanes)]
+@cache
+def _even(lanes: int, half: int) -> tuple[int, ...]:
+    return tuple(lanes + lane - half if lane & half else lane for lane in range(lanes))
 
 
-def _odd(lanes: int, half: int) -> list[int]:
-    return [lanes + lane if lane & half else lane + half for lane in range(lanes)]
+@cache
+def _odd(lanes: int, half: int) -> tuple[int, ...]:
+    return tuple(lanes + lane if lane & half else lane + half for lane in range(lanes))
 
 
 def shuffled(
@@ -49,10 +52,16 @@ def shuffled(
 ) -> str:
     """Lanes of two vectors of `lanes` elements in an order, the second vector's counted on."""
     kind = f"<{lanes} x {element}>"
-    places = ", ".join(f"i32 {place}" for place in order)
     return writer.pure(
-        f"shufflevector {kind} {pair[0]}, {kind} {pair[1]}, <{len(order)} x i32> <{places}>"
+        f"shufflevector {kind} {pair[0]}, {kind} {pair[1]}, {_constant_order(tuple(order))}"
     )
+
+
+@lru_cache(1024)
+def _constant_order(order: tuple[int, ...]) -> str:
+    """An order of lanes as an operand."""
+    lanes = ", ".join(f"i32 {lane}" for lane in order)
+    return f"<{len(order)} x i32> <{lanes}>"
 
 
 def piece(

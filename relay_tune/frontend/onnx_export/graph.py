@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,11 @@ LARGEST_MODEL = 2**31 - 2**20
 
 
 class GraphWriter:
-    """Collects nodes and weights; every value has a name."""
+    """Collects nodes and weights; every value has a name.
+
+    Attributes:
+        block_weights: for values that are weights of few bits, what they are stored as.
+    """
 
     def __init__(self) -> None:
         self._nodes: list[NodeProto] = []
@@ -28,6 +32,9 @@ class GraphWriter:
         self._weights: dict[str, Array] = {}
         self._names: set[str] = set()
         self._renamed: dict[str, str] = {}
+        self._made: dict[str, str] = {}
+        self._sets: dict[str, tuple[str, ...]] = {}
+        self.block_weights: dict[str, object] = {}
         self._bytes = 0
 
     def fresh_name(self, wanted: str) -> str:
@@ -66,6 +73,23 @@ class GraphWriter:
         self._weights[unique] = value
         return unique
 
+    def once(self, what: str, make: Callable[[], str]) -> str:
+        """The name of a value that is made when it is first asked for."""
+        if what not in self._made:
+            self._made[what] = make()
+        return self._made[what]
+
+    def several_once(self, what: str, make: Callable[[], Sequence[Array]]) -> tuple[str, ...]:
+        """The names of weights that are made when they are first asked for."""
+        if what not in self._sets:
+            self._sets[what] = tuple(self.constant(each) for each in make())
+        return self._sets[what]
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """The domains of nodes that are not of the standard."""
+        return tuple(dict.fromkeys(node.domain for node in self._nodes if node.domain))
+
     def integers(self, *values: int) -> str:
         """A vector of int64 that says an axis, a size, a position."""
         return self.constant(np.asarray(values, np.int64), "integers")
@@ -96,14 +120,22 @@ class GraphWriter:
         """The node that computes a value."""
         return self._producers.get(name)
 
+    def move_to_end(self, node: NodeProto) -> None:
+        """Let a node that nobody reads yet follow all others, as it was given a newer input."""
+        self._nodes = [*(each for each in self._nodes if each is not node), node]
+
     def finish(
         self, inputs: Sequence[ValueInfoProto], outputs: Sequence[ValueInfoProto]
     ) -> GraphProto:
-        """The graph; weights that no node reads are left out."""
-        used = {name for node in self._nodes for name in node.input}
-        used |= {output.name for output in outputs}
+        """The graph; nodes and weights that nobody reads are left out."""
+        used = {output.name for output in outputs}
+        nodes = []
+        for node in reversed(self._nodes):
+            if used.intersection(node.output):
+                used.update(node.input)
+                nodes.append(node)
         weights = [tensor(name, data) for name, data in self._weights.items() if name in used]
-        return helper.make_graph(self._nodes, "main", list(inputs), list(outputs), weights)
+        return helper.make_graph(nodes[::-1], "main", list(inputs), list(outputs), weights)
 
 
 def tensor(name: str, value: Array) -> TensorProto:

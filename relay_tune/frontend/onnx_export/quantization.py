@@ -29,6 +29,10 @@ def _dequantize(call: OperatorCall) -> str:
     dtype = call.type_of(0).dtype
     if dtype in BYTES and call.type_of(2).dtype == dtype:
         return _linear(call, "DequantizeLinear")
+    zeros = call.graph.value_of(call.input(2))
+    if dtype == "int32" and zeros is not None and not zeros.any():
+        axis = {} if call.rank(1) == 0 else {"axis": call.attributes.axis % call.rank()}
+        return call.node("DequantizeLinear", call.input(0), call.input(1), **axis)
     wide = "uint32" if dtype == "uint32" else "int32"
     zero = call.cast(_aligned(call, 2), wide)
     real = call.cast(call.node("Sub", call.cast(call.input(0), wide), zero), "float32")

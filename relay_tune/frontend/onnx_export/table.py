@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from relay_tune.frontend.onnx_export.block_weights import BLOCK_WEIGHTS
 from relay_tune.frontend.onnx_export.call import OperatorTranslator
 from relay_tune.frontend.onnx_export.elementwise import ELEMENTWISE
 from relay_tune.frontend.onnx_export.indexing import INDEXING
@@ -17,6 +18,7 @@ from relay_tune.frontend.onnx_export.windows import WINDOWS
 
 OPERATOR_TRANSLATORS: Mapping[str, OperatorTranslator] = MappingProxyType(
     {
+        **BLOCK_WEIGHTS,
         **ELEMENTWISE,
         **INDEXING,
         **MATMULS,

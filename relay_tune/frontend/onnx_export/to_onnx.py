@@ -52,7 +52,10 @@ def to_onnx(module: Module) -> ModelProto:
         graph,
         producer_name="relay_tune",
         ir_version=IR_VERSION,
-        opset_imports=[helper.make_opsetid("", OPERATOR_SET)],
+        opset_imports=[
+            helper.make_opsetid("", OPERATOR_SET),
+            *(helper.make_opsetid(domain, 1) for domain in writer.graph.domains),
+        ],
     )
 
 

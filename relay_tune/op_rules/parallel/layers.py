@@ -10,7 +10,7 @@ import numpy as np
 from relay_tune.ir.expr import Call, Expr, Var
 from relay_tune.ir.types import TensorType
 from relay_tune.op_rules.fold.weighted import WeightedLayer
-from relay_tune.op_rules.matching import attribute, static_shape
+from relay_tune.op_rules.matching import attribute, static_shape, tensor_type
 from relay_tune.op_rules.typed import constant_of, recall
 
 _COUNTS = ("units", "channels")
@@ -65,7 +65,8 @@ def sample_layer(layer: WeightedLayer, channels: int) -> tuple[Var, Call]:
         shape = [shape[kernel_layout.index(axis)] for axis in inner]
         layouts = {"data_layout": last, "kernel_layout": inner, "out_layout": ""}
     dtype = layer.weight.data.dtype
-    type_ = TensorType(tuple(data_shape), str(dtype))
+    given = tensor_type(layer.layer.arguments[0])
+    type_ = TensorType(tuple(data_shape), str(dtype) if given is None else given.dtype)
     data = Var("data", type_, type=type_)
     zeros = constant_of(np.broadcast_to(np.zeros((), dtype), shape))
     return data, _with_weight(layer, data, zeros, channels, **layouts)

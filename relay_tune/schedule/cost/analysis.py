@@ -18,6 +18,7 @@ from relay_tune.schedule.cost.access import (
     with_siblings,
 )
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
+from relay_tune.schedule.nests.conversions import conversions
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.nests.operation_count import (
     operation_count,
@@ -52,6 +53,8 @@ class NestAnalysis:
         near: what the nests before have left.
         beside_windows: the positions of axes that sliding windows do not move along, where no axis
             uses a window again (a depthwise convolution, a pool): blocks of them keep rows near.
+        conversions: the nodes of the body that convert constants of a narrow type; they are no part
+            of `body_operations`.
         independent: the positions of axes of which each point has operands of its own, inside of
             those along which a window moves (groups of a convolution): a tile of several of them
             has more sums at a time, and no more lines in the same places of a cache.
@@ -71,6 +74,12 @@ class NestAnalysis:
     near: Near
     beside_windows: tuple[int, ...]
     independent: tuple[int, ...]
+    conversions: frozenset[Scalar]
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether constants of a narrow type are stored in blocks along the reduction."""
+        return bool(self.conversions) and len(self.nest.reduction) > 1
 
     @property
     def accesses(self) -> tuple[Access, ...]:
@@ -107,12 +116,13 @@ def _analysis(subject: _Subject) -> NestAnalysis:
     store_bytes = DTYPES[nest.target.dtype].itemsize
     around = prod(nest.target.shape) * store_bytes
     written_out = written_out_axes(nest)
+    converting = conversions(nest, constants)
     return NestAnalysis(
         nest=nest,
         match=match,
         body_accesses=body,
         result_accesses=with_siblings(tuple(accesses_of(nest.result, constants, near)), nest.axes),
-        body_operations=0.0 if nest.body is None else operation_count(nest.body, reduced=True),
+        body_operations=_body_operations(nest, converting),
         result_operations=(
             shared_operation_count(nest.result, written_out)
             if written_out
@@ -126,7 +136,14 @@ def _analysis(subject: _Subject) -> NestAnalysis:
         near=near,
         beside_windows=_beside_windows(nest, body),
         independent=_independent(nest, body),
+        conversions=converting,
     )
+
+
+def _body_operations(nest: Nest, converting: frozenset[Scalar]) -> float:
+    if nest.body is None:
+        return 0.0
+    return 1.0 if converting else operation_count(nest.body, reduced=True)
 
 
 def _parts_alone(accesses: tuple[Access, ...]) -> tuple[Access, ...]:

@@ -14,6 +14,7 @@ from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.analysis import NestAnalysis
+from relay_tune.schedule.cost.conversions import step_operations
 from relay_tune.schedule.cost.load_count import BodyLoads, body_loads, load_count
 from relay_tune.schedule.cost.register_use import operands_in_use, register_use, with_shuffles
 from relay_tune.schedule.cost.terms import memory_cycles
@@ -151,7 +152,7 @@ def _tile_cycles(tile: Tile) -> float:
     operands, reloaded, spilled = operands_in_use(body, vectors, tile.machine)
     loaded += reloaded
     spilled += max(0, vectors * analysis.near.siblings + operands - unit.registers)
-    arithmetic = vectors * analysis.body_operations / unit.fused_per_cycle
+    arithmetic = step_operations(tile) / unit.fused_per_cycle
     if body.shuffled:
         arithmetic = with_shuffles(arithmetic, body, vectors, tile.machine)
     step = max(arithmetic, loaded / unit.loads_per_cycle, unit.latency)
@@ -196,6 +197,8 @@ def _spreads_windows(tile: Tile) -> bool:
     """
     most_taps = tile.machine.coefficients.most_taps
     if tile.choice.unroll == 1 or tile.choice.vector == -2 or len(tile.steps) < 2:
+        return False
+    if tile.analysis.conversions:  # its axes are blocks of one
         return False
     if any(extent > most_taps for extent in tile.steps.values()):
         return False

@@ -126,7 +126,7 @@ def _affine_counts(
 @remembered(REMEMBERED)
 def body_loads(tile: Tile) -> BodyLoads:
     """The loads of a tile's reduction body."""
-    nest, accesses, vector = tile.analysis.nest, tile.analysis.body_accesses, tile.vector
+    nest, accesses, vector = tile.analysis.nest, _of_each_step(tile), tile.vector
     single = [_counts(access, tile) for access in accesses]
     counts, held = tuple(n for n, _ in single), tuple(n for _, n in single)
     strided = any(_is_strided(access, vector, nest) for access in accesses)
@@ -158,12 +158,25 @@ def body_loads(tile: Tile) -> BodyLoads:
     return _sliding(found, tile, waiting, vectors)
 
 
+def _of_each_step(tile: Tile) -> Sequence[Access]:
+    """The loads of a step; the scales of a block of constants are loaded once for all of its."""
+    accesses, order = tile.analysis.body_accesses, tile.order
+    if not tile.analysis.conversions:
+        return accesses
+    inner = order[-2:] if len(order) > 2 else order[-1:]
+    return [
+        access
+        for access in accesses
+        if not access.constant or access.form is None or any(map(access.form.coefficient, inner))
+    ]
+
+
 def _sliding(
     found: BodyLoads, tile: Tile, waiting: Sequence[Access], vectors: Sequence[Access]
 ) -> BodyLoads:
     """The loads of steps that share what they load; some are `waiting`, `vectors` have lanes."""
     analysis, lanes, unrolled = tile.analysis, tile.choice.lanes, tile.written_out
-    accesses, extents = analysis.body_accesses, tile.extents
+    accesses, extents = _of_each_step(tile), tile.extents
     windows = _window_places(accesses, tile.order, unrolled, extents)
     between, in_row = (_inner_steps(tile.order, unrolled, place) for place in windows)
     carried: tuple[Carried, ...] = ()

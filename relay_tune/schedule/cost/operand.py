@@ -65,7 +65,7 @@ def operands(traffic: Traffic) -> Iterator[Operand]:
         hidden = parts * (again + (first if access.is_near else first * crowded))
         exposed = hidden - hidden / parts if in_panels else 0.0
         waited = waited if access.constant else first
-        uses = points / access.elements
+        uses = points / max(access.elements, 1)
         yield Operand(traffic, access, uses, touched[0], first, waited, hidden, exposed)
 
 

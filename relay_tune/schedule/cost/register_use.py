@@ -8,6 +8,7 @@ from math import prod
 from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.cost.conversions import has_own_sums, step_operations
 from relay_tune.schedule.cost.load_count import BodyLoads, body_loads, load_count
 from relay_tune.schedule.cost.tile import Tile, vector_count
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch
@@ -36,8 +37,8 @@ def register_use(tile: Tile) -> RegisterUse:
     body = body_loads(tile)
     in_use, _, _ = operands_in_use(body, tile.vectors, tile.machine)
     reduces = analysis.nest.body is not None
-    innermost = analysis.body_operations if reduces else analysis.result_operations
-    operations = max(tile.vectors * innermost, 1.0)
+    own = step_operations(tile) if reduces else tile.vectors * analysis.result_operations
+    operations = max(own, 1.0)
     loaded = sum(body.counts) or load_count(analysis.result_accesses, tile)
     code = int((operations + loaded) * max(tile.choice.unroll, 1))
     wanted = held + (int(body.values) if body.slides else in_use) + 1
@@ -63,7 +64,7 @@ def accumulators(tile: Tile) -> int:
     if analysis.match is not None:
         return prod(analysis.match.tile_registers(tile.choice))
     if not analysis.written_out:
-        return tile.vectors * analysis.near.siblings
+        return tile.vectors * (analysis.near.siblings + has_own_sums(tile))
     extents = {a: 1 if a in analysis.written_out else n for a, n in tile.extents.items()}
     return vector_count(analysis.nest, tile.choice, extents) * analysis.near.siblings
 

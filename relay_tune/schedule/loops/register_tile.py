@@ -23,6 +23,8 @@ from relay_tune.schedule.loops.prefetch.fetch import Site
 from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
 from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
 from relay_tune.schedule.loops.prefetch.panels import panel_prefetch
+from relay_tune.schedule.loops.prefetch.streams import stream_prefetch
+from relay_tune.schedule.loops.scaled_sums import scaled_sum
 from relay_tune.schedule.loops.tile_points import Point, TilePosition
 from relay_tune.schedule.loops.write_order import write_order
 from relay_tune.schedule.nests.nest import Nest
@@ -71,6 +73,7 @@ class RegisterTile:
         self.choice = choice
         self.vector_axis = nest.axes[choice.vector] if choice.vector >= 0 else None
         self.reduction = tuple(nest.reduction[place] for place in choice.reduction_order)
+        self.scaled = scaled_sum(nest, choice)
         self.written = write_order(nest, choice)
         self.packed = packed_loads(
             nest,
@@ -86,7 +89,8 @@ class RegisterTile:
         rows = [axis for axis in self.written if axis is not self.vector_axis]
         behind = epilogue_reads(nest, rows, self.vector_axis)
         beside = [each for each in for_others if isinstance(each, TouchedRows)]
-        self.fetching = [each for each in (panel, *beside, behind) if each is not None]
+        stream = stream_prefetch(nest, choice, constants, self.reduction, self.packed)
+        self.fetching = [each for each in (panel, stream, *beside, behind) if each is not None]
         ahead = [each for each in for_others if isinstance(each, ReadAhead)]
         self.ahead = [each for each in ahead if self._is_contiguous(each.load)]
         self.ahead_axes = set(
@@ -100,35 +104,60 @@ class RegisterTile:
         if self.nest.body is None:
             return self._elements(bindings)
         accumulators = self._accumulators(bindings)
-        dtype, operation = self.nest.body.dtype, self.nest.operation
-        assert operation is not None
-        neutral = literal(neutral_element(operation, dtype), dtype)
-
-        def start(point: Point) -> Statement:
-            return Store(accumulators, point.cell, neutral)
-
-        def step(point: Point) -> Statement:
-            value = self._reduced_value(point)
-            return Store(
-                accumulators, point.cell, combine(operation, accumulators[point.cell], value)
-            )
-
-        def steps() -> Statement:
-            return self._over_tile(bindings, step, vectors_in_order=True)
 
         def finish(point: Point) -> Statement:
             return self._store(point, accumulators[point.cell])
 
-        return Allocate(
-            accumulators,
-            Block(
-                (
-                    self._over_tile(bindings, start),
-                    self._reduction_loops(bindings, outer, steps),
-                    self._over_tile(bindings, finish),
-                )
-            ),
+        sums = self._summed(bindings, accumulators, outer)
+        return Allocate(accumulators, Block((*sums, self._over_tile(bindings, finish))))
+
+    def _summed(
+        self, bindings: dict[Axis, TilePosition], sums: Buffer, outer: Sequence[Axis]
+    ) -> tuple[Statement, Statement]:
+        """The reduction of the nest into some registers: their start, and its loops."""
+        nest, scaled = self.nest, self.scaled
+        assert nest.body is not None
+        if scaled is None:
+            loops = self._reduction_loops(
+                bindings, outer, self.reduction, self._added(bindings, sums, nest.body)
+            )
+            return self._started(bindings, sums), loops
+        partial = self._accumulators(bindings)
+        around = self.reduction[: -len(scaled.inner)]
+
+        def scaled_up(point: Point) -> Statement:
+            value = partial[point.cell] * self._value_at(scaled.factor, point)
+            return Store(sums, point.cell, sums[point.cell] + value)
+
+        loops = self._reduction_loops(
+            bindings,
+            (*outer, *around),
+            scaled.inner,
+            self._added(bindings, partial, scaled.term),
         )
+        parts = (self._started(bindings, partial), loops, self._over_tile(bindings, scaled_up))
+        whole: Statement = Allocate(partial, Block(parts))
+        for axis in reversed(around):
+            whole = loop_over(axis, whole)
+        return self._started(bindings, sums), whole
+
+    def _started(self, bindings: dict[Axis, TilePosition], sums: Buffer) -> Statement:
+        """Registers with what changes nothing in a reduction."""
+        operation = self.nest.operation
+        assert operation is not None
+        neutral = literal(neutral_element(operation, sums.dtype), sums.dtype)
+        return self._over_tile(bindings, lambda point: Store(sums, point.cell, neutral))
+
+    def _added(self, bindings: dict[Axis, TilePosition], sums: Buffer, body: Scalar) -> Statement:
+        """One step of a reduction, for all registers."""
+        operation = self.nest.operation
+        assert operation is not None
+
+        def step(point: Point) -> Statement:
+            value = self._value_at(body, point)
+            return Store(sums, point.cell, combine(operation, sums[point.cell], value))
+
+        return self._over_tile(bindings, step, vectors_in_order=True)
 
     def _accumulators(self, bindings: dict[Axis, TilePosition]) -> Buffer:
         assert self.nest.body is not None
@@ -218,14 +247,14 @@ class RegisterTile:
         self,
         bindings: dict[Axis, TilePosition],
         around: Sequence[Axis],
-        step: Callable[[], Statement],
+        reduction: Sequence[Axis],
+        body: Statement,
     ) -> Statement:
-        """The reduction loops around a step that reads the nest's own reduction axes."""
-        body = step()
-        if not self.reduction:  # a single step
+        """Reduction loops around a step that reads the nest's own reduction axes."""
+        if not reduction:  # a single step
             return body
-        unrolled = unrolled_extents(self.reduction, self.choice.unroll)
-        *outer, innermost = self.reduction
+        unrolled = unrolled_extents(reduction, self.choice.unroll)
+        *outer, innermost = reduction
         body = unrolled_loop(
             innermost,
             unrolled[innermost],
@@ -240,12 +269,12 @@ class RegisterTile:
         """What stands in front of a group of reduction steps."""
         return [fetch.statement for each in self.fetching for fetch in each.fetches(site)]
 
-    def _reduced_value(self, point: Point) -> Scalar:
-        assert self.nest.body is not None
+    def _value_at(self, body: Scalar, point: Point) -> Scalar:
+        """A part of what is reduced at a point."""
         replaced: dict[Scalar, Scalar] = {
             load: point.packed(packed) for load, packed in self.packed.items()
         }
-        return substitute(replace_nodes(self.nest.body, replaced), point.values)
+        return substitute(replace_nodes(body, replaced), point.values)
 
     def _lane_tile(self, bindings: dict[Axis, TilePosition]) -> Statement:
         """A tile whose reduction runs along the lanes."""

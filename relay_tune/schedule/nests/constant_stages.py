@@ -2,6 +2,8 @@
 
 before:  phases[r, t] = select(.., weight[2 * t + r], 0);  y[..] = sum(x[..] * phases[..])
 after:   y[..] = sum(x[..] * constant[..])
+
+Constants of a narrow type stay narrow: what reads them converts them.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ from math import prod
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.tensor.dependencies import dependencies
 from relay_tune.tensor.evaluate import evaluate
-from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.expression import Reduce, Tensor
 from relay_tune.tensor.program import TensorProgram
-from relay_tune.tensor.scalar_semantics import Array
+from relay_tune.tensor.scalar_semantics import Array, numpy_dtype
+from relay_tune.tensor.size import surely_less
 from relay_tune.tensor.tensor import Computed, Input, input_tensor
 
 MAXIMUM_GROWTH = 4
@@ -25,9 +28,21 @@ def fold_constant_stages(program: TensorProgram) -> TensorProgram:
     """The program with constants in place of stages that read nothing else."""
 
     def rewrite(stage: Computed, rewriting: Rewriting) -> Tensor | None:
-        return None if stage in program.outputs else folded(stage, rewriting)
+        if stage in program.outputs or _is_widened(stage, rewriting):
+            return None
+        return folded(stage, rewriting)
 
     return with_rewritten_stages(program, rewrite) or program
+
+
+def _is_widened(stage: Computed, rewriting: Rewriting) -> bool:
+    """Whether a stage is what a constant stores in fewer bytes, which a pass has left so."""
+    sources = [each for each in dependencies(stage) if each in rewriting.constants]
+    largest = max(sources, key=lambda each: prod(each.shape), default=stage)
+    narrower = numpy_dtype(largest.dtype).itemsize < numpy_dtype(stage.dtype).itemsize
+    if not narrower or len(stage.shape) < 2 or isinstance(stage.body, Reduce):
+        return False
+    return surely_less(prod(largest.shape) - 1, prod(stage.shape))
 
 
 def folded(stage: Computed, rewriting: Rewriting) -> Tensor:

@@ -4,9 +4,9 @@
     after:   z[i] = exp(select(0 < i < 9, x[i - 1], 0) + 1)
 
 A tensor is inlined where that repeats no work worth saving: it is no output, no reduction, and
-either trivial (an access at other indices, a literal) or read once for each of its elements. What
-several inlined tensors read in common stays one expression: a reduction under x * sigmoid(x) is
-read once and can take both into its loops.
+either trivial (an access at other indices, a literal), computed from constants, or read once for
+each of its elements. What several inlined tensors read in common stays one expression: a reduction
+under x * sigmoid(x) is read once and can take both into its loops.
 """
 
 from __future__ import annotations
@@ -63,8 +63,12 @@ class Stage:
     body: Scalar
 
 
-def inline_stages(outputs: Sequence[Tensor]) -> list[Stage | ProcedureOutput]:
+def inline_stages(
+    outputs: Sequence[Tensor], constants: frozenset[Tensor] = frozenset()
+) -> list[Stage | ProcedureOutput]:
     """The stages that remain, producers first, their bodies without inlined tensors.
+
+    What is left to compute from `constants` alone is how they are stored, and part of its readers.
 
     Outputs stay as they are in number and order (the last stages need not be outputs).
     """
@@ -79,7 +83,8 @@ def inline_stages(outputs: Sequence[Tensor]) -> list[Stage | ProcedureOutput]:
             continue
         body = _without_empty_reduction(tensor.body)
         stage = Stage(tensor, tensor.axes, share_equal(simplify(_inline_loads(body, inlined))))
-        if _worth_inlining(stage, outputs, readers[tensor]):
+        is_stored = tensor not in outputs and _is_stored(stage, constants)
+        if is_stored or _worth_inlining(stage, outputs, readers[tensor]):
             inlined[tensor] = stage
         else:
             remaining.append(stage)
@@ -127,6 +132,12 @@ def _inline_loads(body: Scalar, inlined: dict[Tensor, Stage]) -> Scalar:
 
 def _index_key(index: Scalar) -> object:
     return (Literal, index.value) if isinstance(index, Literal) else index
+
+
+def _is_stored(stage: Stage, constants: frozenset[Tensor]) -> bool:
+    """Whether a stage says how constants are stored, of which readers take each element once."""
+    read = [load.tensor for load in loads(stage.body)]
+    return bool(read) and not isinstance(stage.body, Reduce) and constants.issuperset(read)
 
 
 def _worth_inlining(

@@ -60,13 +60,13 @@ def written_out_axes(nest: Nest) -> frozenset[Axis]:
 def operation_count(root: Scalar, *, reduced: bool) -> float:
     """Vector instructions for one point; a summed multiplication fuses with the addition."""
     total = 1.0 if reduced else 0.0
-    total += sum(_instructions(node) for node in sub_expressions(root))
+    total += sum(instructions(node) for node in sub_expressions(root))
     if reduced and isinstance(root, Binary) and root.operation in PRODUCTS:
         total -= 1.0
     return total
 
 
-def _instructions(node: Scalar) -> float:
+def instructions(node: Scalar) -> float:
     """Vector instructions of a node by itself."""
     match node:
         case Unary(operation="exp2"):
@@ -95,7 +95,7 @@ def shared_operation_count(root: Scalar, written_out: frozenset[Axis]) -> float:
         occurring[node] = frozenset(axis for axis in written_out if axis is node).union(*below)
         if node.dtype == "bool" or isinstance(node, Select) or _is_scaled(node):
             continue
-        total += _instructions(node) * prod(axis.extent for axis in occurring[node])
+        total += instructions(node) * prod(axis.extent for axis in occurring[node])
     return total / prod(axis.extent for axis in written_out)
 
 

@@ -50,8 +50,8 @@ def alternatives(analysis: NestAnalysis, machine: Machine) -> dict[str, tuple[ob
     choices["order"] = tuple(_orders(analysis))
     for place in _blocked_axes(analysis, machine):
         choices[f"blocks{place}"] = _block_counts(nest.axes[place].extent)
-    choices["reduction_order"] = tuple(_reduction_orders(nest))
-    choices["unroll"] = _unrolls(nest)
+    choices["reduction_order"] = tuple(_reduction_orders(analysis))
+    choices["unroll"] = _unrolls(analysis)
     choices["prefetch"] = (False, True) if _reads_panels(analysis, machine) else (False,)
     return choices
 
@@ -145,10 +145,18 @@ def _orders_as_read(analysis: NestAnalysis) -> Iterator[tuple[int, ...]]:
             yield tuple(sorted(range(len(axes)), key=lambda n: -form.coefficient(axes[n])))
 
 
-def _unrolls(nest: Nest) -> tuple[int, ...]:
-    """Steps to write out: powers of two; of small windows nothing, whole rows, or all."""
+def _unrolls(analysis: NestAnalysis) -> tuple[int, ...]:
+    """Steps to write out: powers of two; of small windows nothing, whole rows, or all.
+
+    Numbers that share a byte are taken out of it together.
+    """
+    nest = analysis.nest
     if not nest.reduction:
         return (1,)
+    if analysis.has_blocks:
+        in_byte = nest.reduction[-1].extent
+        whole = tuple(n for n in UNROLLS[2:] if n % in_byte == 0)
+        return whole or UNROLLS
     rows, steps = [1], 1
     for axis in reversed(nest.reduction):
         steps *= axis.extent
@@ -162,9 +170,14 @@ def is_small_window(nest: Nest) -> bool:
     return 1 < prod(axis.extent for axis in nest.reduction) <= most
 
 
-def _reduction_orders(nest: Nest) -> Iterator[tuple[int, ...]]:
-    """Orders of the reduction loops: as written, and with each axis in turn as the innermost."""
-    places = list(range(len(nest.reduction)))
+def _reduction_orders(analysis: NestAnalysis) -> Iterator[tuple[int, ...]]:
+    """Orders of the reduction loops: as written, and with each axis in turn as the innermost.
+
+    Blocks of constants of a narrow type stay whole.
+    """
+    places = list(range(len(analysis.nest.reduction)))
     yield tuple(places)
+    if analysis.has_blocks:
+        return
     for place in places[:-1]:
         yield (*(p for p in places if p != place), place)

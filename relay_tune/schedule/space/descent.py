@@ -13,7 +13,10 @@ from relay_tune.schedule.space.space import NestSpace, integer, pair
 ENOUGH_ACCUMULATORS = 8
 """Two fused operations a cycle at a latency of four cycles keep eight accumulators busy."""
 ENOUGH_SHUFFLED = 4
-"""Shuffles take half of these cycles, and small tiles leave registers for what they give."""
+"""Shuffles take half of these cycles, and small tiles leave registers for what they give.
+
+So do conversions of constants that are stored in blocks, whose sums have registers of their own.
+"""
 
 PASSES = 3
 """How often a descent looks at all choices, at most."""
@@ -31,7 +34,7 @@ class Descent:
     def __init__(self, space: NestSpace) -> None:
         self._space = space
         self._values = dict(zip(space.names, space.values, strict=True))
-        self._enough = ENOUGH_SHUFFLED if shuffles(space) else ENOUGH_ACCUMULATORS
+        self._enough = _enough_accumulators(space)
         self._combinations: dict[tuple[str, ...], Sequence[tuple[object, ...]]] = {}
         self._costs: dict[tuple[object, ...], ChoiceCost] = {}
 
@@ -112,6 +115,11 @@ class Descent:
         if known is None:
             known = self._costs[key] = ChoiceCost(self._space, self._space.decode(chosen))
         return known.below(bound)
+
+
+def _enough_accumulators(space: NestSpace) -> int:
+    is_busy = shuffles(space) or space.analysis.has_blocks
+    return ENOUGH_SHUFFLED if is_busy else ENOUGH_ACCUMULATORS
 
 
 def shuffles(space: NestSpace) -> bool:

@@ -29,12 +29,17 @@ def with_packing(spaces: Sequence[NestSpace], other: Schedule) -> tuple[NestSpac
 
 
 def _narrowed(space: NestSpace, other: TileChoice) -> NestSpace:
-    """The part of a space with the panels and the order of the reduction of a choice."""
+    """The part of a space with the panels and the order of the reduction of a choice.
+
+    A nest of one row has no axis of rows, which is the first.
+    """
     nest = space.analysis.nest
-    if not nest.reduction or len(other.tile) != len(nest.axes):
+    missing = len(other.tile) - len(nest.axes)
+    if not nest.reduction or missing < 0 or 0 <= other.vector < missing:
         return space
+    vector = other.vector - missing if other.vector >= 0 else other.vector
     known: dict[str, object] = {
-        "vector": (other.vector, other.lanes),
+        "vector": (vector, other.lanes),
         "reduction_order": other.reduction_order,
     }
     named = dict(zip(space.names, space.values, strict=True))

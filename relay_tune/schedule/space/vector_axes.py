@@ -55,9 +55,12 @@ def _scattered(analysis: NestAnalysis, axis: Axis, known: Coefficients) -> float
 
 
 def _lanes_of_reduction(analysis: NestAnalysis, least: int) -> bool:
-    """Whether the innermost reduction axis is contiguous wherever it occurs, and long enough."""
+    """Whether the innermost reduction axis is contiguous wherever it occurs, and long enough.
+
+    It is but a part of a row where constants have blocks.
+    """
     axis = analysis.nest.reduction[-1]
-    if axis.extent < least:
+    if axis.extent < least or analysis.has_blocks:
         return False
     return all(
         access.form is not None and access.form.coefficient(axis) in (0, 1)

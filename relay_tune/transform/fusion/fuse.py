@@ -3,10 +3,11 @@
 before: nn.relu(add(nn.conv2d(%x, W), b))
 after:  fn (%p0, Primitive=1) { nn.relu(add(nn.conv2d(%p0, W), b)) }(%x)
 
-Every operator call ends up in exactly one primitive function. Constants stay inside, where the
-kernel's layout of them can be chosen. Kernels that compute nothing are marked, so that memory can
-be planned without them (`relay_tune.op.primitive_views`): views, which are taken off the borders of
-other kernels, and concatenations along the outermost axis.
+Every operator call ends up in exactly one primitive function, but for conversions of stored
+weights, of which each reader has its own. Constants stay inside, where the kernel's layout of them
+can be chosen. Kernels that compute nothing are marked, so that memory can be planned without them
+(`relay_tune.op.primitive_views`): views, which are taken off the borders of other kernels, and
+concatenations along the outermost axis.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from relay_tune.transform.fusion.call_graph import (
     call_graph,
     is_operator_call,
 )
+from relay_tune.transform.fusion.own_conversions import with_own_conversions
 from relay_tune.transform.fusion.partition import partition
 from relay_tune.transform.fusion.views import separate_views
 from relay_tune.transform.module_pass import map_scopes, same_scope
@@ -55,6 +57,7 @@ class Fuse:
         return map_scopes(module, lambda body: self._fuse(body, in_order=in_order))
 
     def _fuse(self, body: Expr, *, in_order: bool) -> Expr:
+        body = with_own_conversions(body)
         nodes = call_graph(body)
         groups = partition(nodes, self.maximum_group_size)
         members: dict[CallNode, list[CallNode]] = {}

@@ -12,6 +12,7 @@
                injective           its post-dominator        at most injective
                view, slice         its only consumer         anything with affine indexing
                reshape, transpose  its only consumer         a product that reads it once
+               stored weights      their only consumer       anything
     statistics a reduction of rows its post-dominator        element by element, or reduces the same
                                                              rows
     row chain  with an anchor      its only consumer         nothing between; each row of one needs
@@ -31,6 +32,7 @@ from collections.abc import Sequence
 from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.operator import FusionKind
 from relay_tune.op.primitive_views import JOIN_ONLY
+from relay_tune.op_rules.fold.stored import is_stored
 from relay_tune.op_rules.fusion.rule import Stored
 from relay_tune.op_rules.matching import tensor_type
 from relay_tune.transform.fusion.call_graph import CallNode
@@ -80,6 +82,8 @@ def is_producer(
     node: CallNode, between: Sequence[CallNode], sink: CallNode, groups: Groups
 ) -> bool:
     """Whether `node` may be computed where `sink` reads it."""
+    if is_stored(node.call) and not between:
+        return sink.kind <= FusionKind.OUTPUT_FUSABLE
     if is_lone_slice(node, groups) and not between and sink.kind <= FusionKind.OUTPUT_FUSABLE:
         return True
     is_moved = node.rule.is_cheap and groups.of(node).size == 1

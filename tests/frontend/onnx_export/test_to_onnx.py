@@ -88,6 +88,19 @@ def quantized(x: Expr, scale: Expr, zero: np.generic | np.ndarray, axis: int) ->
     return call("qnn.dequantize", stored, scale, point, axis=axis)
 
 
+def test_a_weight_that_several_products_read_is_there_once() -> None:
+    x, y = variable("x", (2, 8)), variable("y", (3, 8))
+    stored = constant(np.arange(32, dtype=np.int8).reshape(4, 8))
+    scale, zero = constant(np.ones(4, np.float32)), constant(np.zeros(4, np.int8))
+    for weight in (
+        constant(np.ones((4, 8), np.float32)),
+        call("qnn.dequantize", stored, scale, zero, axis=0),
+    ):
+        products = [call("nn.dense", each, weight) for each in (x, y)]
+        model = check((x, y), Tuple(tuple(products)))
+        assert sum(len(each.dims) == 2 for each in model.graph.initializer) == 1
+
+
 UNARY = (
     "abs acos asin asinh atan atanh ceil copy cos cosh erf exp fast_erf fast_exp fast_tanh floor "
     "isinf isnan log log10 log2 negative nn.dropout nn.gelu nn.leaky_relu nn.relu round rsqrt "
@@ -246,6 +259,7 @@ def test_operators_with_attributes(name: str) -> None:
 def test_every_translator_is_tested() -> None:
     x = variable("x", IMAGE)
     tested = {*UNARY, *BINARY, *INTEGER_BINARY, *LOGICAL, "logical_not", "cast", "less"}
+    tested.add("qnn.dequantize_blocks")  # in test_block_weights.py
     pending = [build(x) for build in SHAPED.values()]
     while pending:
         node = pending.pop()

@@ -37,6 +37,11 @@ LINE_POINTS = 512
 JOINED_SHARE = 8
 """A gap that is this part of the piece behind it, such as padding, is fetched as well."""
 
+# Constants of a narrow type, which one row streams through.
+
+STREAM_AHEAD = 3072
+"""Bytes ahead: what comes from memory in a latency of it."""
+
 # What the next block of a group reads.
 
 FEWEST_OPERATIONS = 8.0

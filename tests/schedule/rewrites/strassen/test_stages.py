@@ -17,7 +17,7 @@ from relay_tune.tensor.program import TensorProgram
 from tests.schedule.convolutions import convolution_program, feeds_of, relative_error
 from tests.schedule.convolutions import plan_schedule as default_schedule
 from tests.schedule.products import batched, dense
-from tests.schedule.random_choices import any_choice
+from tests.schedule.random_choices import SMALL_TILE, any_choice
 from tests.schedule.running import run_schedule, runnable_targets
 
 BOUND = 3e-6
@@ -77,7 +77,7 @@ def test_every_schedule_is_right(seed: int) -> None:
     rng = random.Random(seed)
     program = rng.choice([dense(64, 256, 256), convolution_program((1, 8, 9, 64, 128))])
     plan = plan_program(program, STRASSEN())
-    schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), STRASSEN())
+    schedule = Schedule(tuple(any_choice(rng, nest, SMALL_TILE) for nest in plan.nests), STRASSEN())
     assert read_schedule(schedule.to_json(), plan) == schedule
     feeds = feeds_of(program)
     (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})

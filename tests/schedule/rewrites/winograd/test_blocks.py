@@ -29,7 +29,7 @@ from tests.schedule.convolutions import (
     winograds,
 )
 from tests.schedule.offered import algorithms
-from tests.schedule.random_choices import any_choice
+from tests.schedule.random_choices import SMALL_TILE, any_choice
 from tests.schedule.running import run_schedule, runnable_targets
 
 
@@ -134,7 +134,8 @@ def test_every_schedule_is_right(seed):
     plan = plan_program(
         program, rng.choice([WINOGRAD(tile=4, block=2), WINOGRAD(tile=2, block=16)])
     )
-    schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), plan.algorithm)
+    choices = tuple(any_choice(rng, nest, SMALL_TILE) for nest in plan.nests)
+    schedule = Schedule(choices, plan.algorithm)
     assert read_schedule(schedule.to_json(), plan) == schedule
     feeds = feeds_of(program)
     (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})

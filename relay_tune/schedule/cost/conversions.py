@@ -1,0 +1,68 @@
+"""What converting constants costs that are stored in a narrow type, beside the sums they are for.
+
+    y[i, o] = sum(b, k) x[i, 32 * b + k] * (float(q[o, b, k]) * s[o, b])
+
+A weight is converted once for all rows of a tile, its scale once for the steps that are written
+out, or once a block where the sums of a block have registers of their own
+(`relay_tune.schedule.loops.scaled_sums`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from relay_tune.remembered import remembered
+from relay_tune.schedule.cost.tile import Tile
+from relay_tune.schedule.loops.scaled_sums import scaled_sum
+from relay_tune.schedule.nests.operation_count import instructions
+from relay_tune.tensor.expression import Axis, Cast, Scalar
+from relay_tune.tensor.walk import axes_of, sub_expressions
+
+REMEMBERED = 1 << 12
+
+
+@remembered(REMEMBERED)
+def step_operations(tile: Tile) -> float:
+    """Vector instructions of one step of a tile's reduction."""
+    analysis = tile.analysis
+    own = tile.vectors * analysis.body_operations
+    if not analysis.conversions:
+        return own
+    return own + sum(_converted(tile))
+
+
+def has_own_sums(tile: Tile) -> bool:
+    """Whether the sums of a block have registers of their own."""
+    analysis = tile.analysis
+    return bool(analysis.conversions) and scaled_sum(analysis.nest, tile.choice) is not None
+
+
+def _converted(tile: Tile) -> Iterator[float]:
+    nest, lanes = tile.analysis.nest, tile.choice.lanes
+    assert nest.body is not None
+    scaled = scaled_sum(nest, tile.choice)
+    parts = [(nest.body, tile.written_out)]
+    if scaled is not None:
+        block = {axis: tile.steps[axis] for axis in scaled.inner}
+        parts = [(scaled.term, tile.written_out), (scaled.factor, block)]
+    for root, shared in parts:
+        for node in sub_expressions(root):
+            if node not in tile.analysis.conversions:
+                continue
+            used = set(axes_of(node))
+            points = prod(
+                _registers(axis, extent, tile, lanes)
+                for axis, extent in tile.extents.items()
+                if axis in used
+            )
+            steps = prod(count for axis, count in shared.items() if axis not in used)
+            yield _instructions(node) * points / steps
+
+
+def _registers(axis: Axis, extent: int, tile: Tile, lanes: int) -> int:
+    return -(-extent // lanes) if axis is tile.vector else extent
+
+
+def _instructions(node: Scalar) -> float:
+    return 1.0 if isinstance(node, Cast) else instructions(node)
