@@ -54,6 +54,8 @@ _HOMES = {
     "relay_tune.ir.type_data": ("TypeData",),
     "relay_tune.ir.types": ("FuncType", "TensorType", "TupleType", "Type"),
     "relay_tune.std.select": ("prelude", "with_prelude"),
+    "relay_tune.quantization.quantize": ("quantize",),
+    "relay_tune.quantization.report": ("QuantizationReport",),
     "relay_tune.runtime.data_values": ("data_value", "list_items", "list_value"),
     "relay_tune.runtime.executable": ("Executable",),
     "relay_tune.runtime.interpreter.interpret": ("interpret",),

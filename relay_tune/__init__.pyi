@@ -39,6 +39,8 @@ from relay_tune.ir.types import FuncType as FuncType
 from relay_tune.ir.types import TensorType as TensorType
 from relay_tune.ir.types import TupleType as TupleType
 from relay_tune.ir.types import Type as Type
+from relay_tune.quantization.quantize import quantize as quantize
+from relay_tune.quantization.report import QuantizationReport as QuantizationReport
 from relay_tune.runtime.data_values import data_value as data_value
 from relay_tune.runtime.data_values import list_items as list_items
 from relay_tune.runtime.data_values import list_value as list_value

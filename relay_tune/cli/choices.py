@@ -11,6 +11,15 @@ KERNEL_STEPS = ("tensors", "schedules", "loops", "llvm")
 VERIFICATIONS = ("structure", "answers")
 """What can be verified after each pass, as in `relay_tune.building.chosen_passes`."""
 
+QUANTIZATION_SCHEMES = ("int8", "w8", "w4", "bf16")
+"""What is stored in fewer bits, as in `relay_tune.quantization.quantize`."""
+
+QUANTIZATION_METHODS = ("auto", "minmax", "percentile", "entropy", "mse")
+"""How ranges are chosen, as in `relay_tune.quantization.ranges`."""
+
+QUANTIZATION_STEPS = ("annotate", "calibrate", "realize")
+"""The passes of a quantization, as in `relay_tune.quantization.quantize`."""
+
 LOG_ACTIONS = {
     "list": ("one line for each task: how often measured, the best time", "tuning.db"),
     "best": ("the best schedule of each task", "tuning.db --json"),

@@ -36,7 +36,7 @@ def complete_model(prefix: str, **_: object) -> list[str]:
     """Files of models, and the built-in networks."""
     if prefix.startswith(ZOO):
         zoo = import_module("relay_tune.zoo")
-        return [ZOO + name for name in (*zoo.names(), *zoo.program_names())]
+        return [ZOO + name for name in zoo.all_names()]
     return [*MODEL_FILES(prefix), *([ZOO] if ZOO.startswith(prefix) else [])]
 
 

@@ -29,6 +29,7 @@ from relay_tune.time_limit import TimeIsOver, time_limit
 
 VERBS = {
     "run": "tune a model on this machine and build it: the main job",
+    "quantize": "make a network of integers from a float one and samples",
     "build": "build a model with the best schedules that a log knows",
     "bench": "compare the untuned, the tuned, and another runtime",
     "profile": "show where the time of a model goes",

@@ -71,7 +71,7 @@ def load_model(
             return parse(read_text(path), str(path))
     raise InputError(
         f"{name!r} is no model that can be read.",
-        notes=(f"The built-in ones are: {', '.join((*zoo.names(), *zoo.program_names()))}.",),
+        notes=(f"The built-in ones are: {', '.join(zoo.all_names())}.",),
         remedy=_KINDS,
     )
 

@@ -31,6 +31,10 @@ from relay_tune.transform.language.to_cps import ToCps
 from relay_tune.transform.language.un_cps import UnCps
 from relay_tune.transform.module_pass import PassClass
 from relay_tune.transform.pipeline import STANDARD_PASSES
+from relay_tune.transform.quantize.annotate import Annotate
+from relay_tune.transform.quantize.calibrate import Calibrate
+from relay_tune.transform.quantize.realize import Realize
+from relay_tune.transform.store_weights import StoreWeights
 
 GROUP = "relay_tune.passes"
 
@@ -50,7 +54,10 @@ LANGUAGE_PASSES: tuple[PassClass, ...] = (
 )
 """The passes of the language, which no build runs on its own account."""
 
-STANDARD = {kind.name: kind for kind in STANDARD_PASSES}
+CHOSEN_PASSES: tuple[PassClass, ...] = (StoreWeights, Annotate, Calibrate, Realize)
+"""Passes that change results, which only those run who ask for them."""
+
+STANDARD = {kind.name: kind for kind in (*STANDARD_PASSES, *CHOSEN_PASSES)}
 LANGUAGE = {kind.name: kind for kind in LANGUAGE_PASSES}
 """The same by name."""
 

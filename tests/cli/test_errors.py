@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from relay_tune.codegen.target import native_target
@@ -30,10 +31,32 @@ def place(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "object.json").write_text("{}\n")
     (tmp_path / "helper.relay").write_text("def @helper(%x: int32) { %x }\n")
     (tmp_path / "binary.relay").write_bytes(b"\xff\xfe")
-    for name in ("pipe", "pipe.onnx", "pipe.relay"):
+    write_calibration_data(tmp_path)
+    for name in ("pipe", "pipe.onnx", "pipe.relay", "pipe.npz"):
         os.mkfifo(tmp_path / name)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def write_calibration_data(folder: Path) -> None:
+    """A layer with constant weights, itself quantized, and samples that do not fit it."""
+    stored = 'qnn.dequantize(qnn.quantize(%x, 1f, 0i8, out_dtype="int8"), 1f, 0i8)'
+    for name, data in (("layer", "%x"), ("quantized", stored)):
+        product = f'nn.dense({data}, ones(shape=(3, 4), dtype="float32"))'
+        text = f"def @main(%x: Tensor[(2, 4), float32]) {{ {product} }}\n"
+        (folder / f"{name}.relay").write_text(text)
+    whole = np.ones((6, 4), "float32")
+    for name, sample in (
+        ("shape", np.ones((6, 5), "float32")),
+        ("float64", whole.astype("float64")),
+        ("nan", np.where(np.arange(4) == 1, np.nan, whole).astype("float32")),
+        ("empty", whole[:0]),
+        ("zero", 0 * whole),
+    ):
+        np.savez(folder / f"{name}.npz", x=sample)
+    np.savez(folder / "name.npz", data=whole)
+    np.save(folder / "infinite.npy", np.inf * whole)
+    (folder / "text.npz").write_text("no arrays\n")
 
 
 def changes(folder: Path) -> dict[Path, int]:

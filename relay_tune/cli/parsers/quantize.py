@@ -1,0 +1,61 @@
+"""Quantize a float network: layers in bytes, calibrated with samples, or weights in fewer bits."""
+
+from __future__ import annotations
+
+import argparse
+
+from relay_tune.cli.choices import QUANTIZATION_METHODS, QUANTIZATION_SCHEMES, QUANTIZATION_STEPS
+from relay_tune.cli.options import add_json, add_model, positive, positive_real
+
+EXAMPLE = "tune quantize model.onnx --data samples.npz -o quantized.onnx"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The options of the verb."""
+    add_model(parser)
+    parser.add_argument(
+        "--data",
+        metavar="FILE|FOLDER",
+        help="inputs as the model will see them: a .npz file with an array for each input, a .npy "
+        "file for the only input, or a folder of such files; only int8 needs it",
+    )
+    parser.add_argument(
+        "--scheme",
+        choices=QUANTIZATION_SCHEMES,
+        default="int8",
+        help="int8: data and weights of layers; w8, w4, bf16: weights alone, in blocks of 32 or as "
+        "bfloat16 (default: int8)",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="the quantized model, .onnx (QDQ) or .relay"
+    )
+    parser.add_argument(
+        "--after", choices=QUANTIZATION_STEPS, help="print the model after this step as Relay text"
+    )
+    parser.add_argument(
+        "--max-loss",
+        metavar="PART",
+        type=positive_real,
+        help="the layers that hurt most stay in float32 until the root mean square error of the "
+        "outputs is no more than this part of their magnitude, such as 0.01",
+    )
+    parser.add_argument(
+        "--method",
+        choices=QUANTIZATION_METHODS,
+        default="auto",
+        help="how ranges of data are chosen; auto: with the least loss (default: auto)",
+    )
+    parser.add_argument(
+        "--activations",
+        choices=("auto", "uint8", "int8"),
+        default="auto",
+        help="the type of data; auto: what this machine multiplies (default: auto)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=positive,
+        metavar="T",
+        help="how many threads the model uses (default: all processors)",
+    )
+    parser.add_argument("--no-time", action="store_true", help="do not time both models")
+    add_json(parser)

@@ -1,0 +1,80 @@
+"""Which method and which layers, judged by the outputs on samples."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from relay_tune.quantization.calibration_files import Arrays
+from relay_tune.quantization.histogram import Histogram
+from relay_tune.quantization.loss import Loss, Outputs, mean_loss
+from relay_tune.quantization.ranges import METHODS
+from relay_tune.quantization.simulation import Simulation, Types
+from relay_tune.transform.quantize.stored_type import StoredType
+
+AUTO = "auto"
+"""All methods are tried."""
+
+
+def data_types(seen: Mapping[str, Histogram], method: str, dtype: str) -> dict[str, StoredType]:
+    """How each tensor is stored with ranges by a method."""
+    ranges = {name: METHODS[method](each, dtype) for name, each in seen.items()}
+    return {name: StoredType.of_range(dtype, *each) for name, each in ranges.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judge:
+    """Tells the loss of choices on some samples.
+
+    Attributes:
+        simulation: the network.
+        samples: what it is run on.
+        expected: the outputs of float32.
+        loss: of the outputs of one sample.
+    """
+
+    simulation: Simulation
+    samples: Sequence[Arrays]
+    expected: Sequence[Outputs]
+    loss: Loss
+
+    @staticmethod
+    def of(simulation: Simulation, samples: Sequence[Arrays], types: Types, loss: Loss) -> Judge:
+        """With the outputs of float32."""
+        expected = [simulation.outputs(sample, types, ()) for sample in samples]
+        return Judge(simulation, samples, expected, loss)
+
+    def __call__(self, types: Types, layers: Collection[str]) -> float:
+        """The loss with these layers in integers."""
+        found = [self.simulation.outputs(sample, types, layers) for sample in self.samples]
+        return mean_loss(self.loss, self.expected, found)
+
+    def alone(self, types: Types) -> dict[str, float]:
+        """The loss of each layer where it alone is in integers."""
+        return {layer: self(types, (layer,)) for layer in self.simulation.layers}
+
+    def within(self, types: Types, alone: Mapping[str, float], most: float) -> list[str]:
+        """The layers that stay in float32 for a loss of no more than `most`, the worst first.
+
+        The least number of the worst ones, found by halving; where the loss does not fall with
+        their number, a number that suffices.
+        """
+        worst = sorted(alone, key=lambda layer: (-alone[layer], layer))
+        few, many = 0, len(worst)
+        while few < many:
+            middle = (few + many) // 2
+            if self(types, worst[middle:]) <= most:
+                many = middle
+            else:
+                few = middle + 1
+        return worst[:many]
+
+
+def best_method(losses: Mapping[str, float]) -> str:
+    """The method with the least loss, the first of equal ones."""
+    return min(losses, key=lambda method: losses[method])
+
+
+def method_names(method: str) -> Iterable[str]:
+    """The methods that are tried."""
+    return METHODS if method == AUTO else (method,)

@@ -1,0 +1,119 @@
+"""What a quantization did: the error of each layer, what stayed in float32, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isfinite
+
+from relay_tune.ir.module import Module
+from relay_tune.quantization.loss import decibels
+from relay_tune.runtime.describe import counted
+
+
+@dataclass(frozen=True, slots=True)
+class LayerReport:
+    """One layer with weights.
+
+    Attributes:
+        name: as annotations name it.
+        operator: what it is a call of.
+        precision: what its weights are stored as, "float32" where it is as it was.
+        loss: of the outputs where it alone is in integers; None where that is not known.
+        reason: why it stayed in float32.
+    """
+
+    name: str
+    operator: str
+    precision: str
+    loss: float | None = None
+    reason: str | None = None
+
+
+@dataclass(slots=True)
+class QuantizationReport:
+    """Filled in by `rt.quantize`.
+
+    Attributes:
+        method: how ranges were chosen.
+        losses: the loss on the calibration data with each method that was tried.
+        loss: that of the result, built natively; None without samples.
+        samples: how many were given.
+        layers: all layers with constant weights of float32.
+        notes: what the user should know.
+        bytes_before: of the constants.
+        bytes_after: of the constants of the result.
+        steps: the module after each pass, by the name of the pass.
+    """
+
+    method: str = ""
+    losses: dict[str, float] = field(default_factory=dict)
+    loss: float | None = None
+    samples: int = 0
+    layers: list[LayerReport] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    bytes_before: int = 0
+    bytes_after: int = 0
+    steps: dict[str, Module] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "\n".join([self._summary(), *self._table(), *self._footer()])
+
+    def to_json(self) -> dict[str, object]:
+        """The report for scripts; losses that are no finite numbers are null."""
+        return {
+            "method": self.method,
+            "losses": {name: _finite(loss) for name, loss in self.losses.items()},
+            "loss": None if self.loss is None else _finite(self.loss),
+            "samples": self.samples,
+            "bytes_before": self.bytes_before,
+            "bytes_after": self.bytes_after,
+            "layers": [
+                {
+                    "name": each.name,
+                    "operator": each.operator,
+                    "precision": each.precision,
+                    "loss": None if each.loss is None else _finite(each.loss),
+                    "reason": each.reason,
+                }
+                for each in self.layers
+            ],
+            "notes": list(self.notes),
+        }
+
+    def _summary(self) -> str:
+        stored = [each.precision for each in self.layers if each.precision != "float32"]
+        kinds = "/".join(dict.fromkeys(stored)) or "other types"
+        loss = "" if self.loss is None else f", loss {_loss_text(self.loss)}"
+        ranges = f", ranges by {self.method}" if self.losses else " weights"
+        return f"{len(stored)} of {counted(len(self.layers), 'layer')} in {kinds}{ranges}{loss}"
+
+    def _table(self) -> list[str]:
+        rows = [("layer", "operator", "precision", "loss alone")]
+        for each in self.layers:
+            loss = "-" if each.loss is None else _loss_text(each.loss)
+            reason = "" if each.reason is None else f"  {each.reason}"
+            rows.append((each.name, each.operator, each.precision, loss + reason))
+        widths = [max(len(row[column]) for row in rows) for column in range(3)]
+        return [
+            "  ".join([*(f"{row[n]:<{widths[n]}}" for n in range(3)), row[3]]).rstrip()
+            for row in rows
+        ]
+
+    def _footer(self) -> list[str]:
+        tried = ", ".join(f"{name} {_loss_text(loss)}" for name, loss in self.losses.items())
+        constants = f"{self.bytes_before:,} -> {self.bytes_after:,} bytes of constants"
+        return [
+            *([f"loss by method: {tried}"] if len(self.losses) > 1 else []),
+            constants,
+            *(f"note: {note}" for note in self.notes),
+        ]
+
+
+def _loss_text(loss: float) -> str:
+    if not isfinite(loss):
+        return "infinite"
+    return f"{100 * loss:.3g} % ({decibels(loss):.1f} dB)" if loss else "0 %"
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None

@@ -1,0 +1,1 @@
+"""Quantization of float networks: annotate, calibrate, realize."""

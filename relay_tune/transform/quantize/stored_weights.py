@@ -1,0 +1,49 @@
+"""How the weights of annotated layers are stored: int8, with a scale for each output channel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from relay_tune.ir.module import Module
+from relay_tune.op_rules.quantize.annotations import observation
+from relay_tune.op_rules.quantize.questions import WEIGHT_LIMIT
+from relay_tune.transform.quantize.layers import straight_nodes
+from relay_tune.transform.quantize.stored_type import StoredType
+
+MOST_BIAS = 2.0**30
+"""The largest bias in units of a layer's sums."""
+
+
+def weight_types(annotated: Module, data: Mapping[str, StoredType]) -> dict[str, StoredType]:
+    """How each weight is stored, by name, where its data are stored as given."""
+    scales: dict[str, np.ndarray] = {}
+    floors: dict[str, np.ndarray] = {}
+    least = min((float(each.scale) for each in data.values()), default=1.0)
+    smallest = float(np.finfo(np.float32).tiny) / min(least, 1.0)
+    for found in map(observation, straight_nodes(annotated.main.body)):
+        if found is None or found.constant is None:
+            continue
+        if found.is_bias:
+            numbers = np.abs(found.constant.astype(np.float64))
+            floor = numbers / (MOST_BIAS * float(data[found.factors[0]].scale))
+            weight = found.factors[1]
+            floors[weight] = np.maximum(floors.get(weight, 0.0), floor)
+        elif found.axis is not None:
+            scales[found.tensor] = np.maximum(_scales(found.constant, found.axis), smallest)
+    return {
+        name: StoredType.symmetric("int8", np.maximum(scale, floors.get(name, 0.0)))
+        for name, scale in scales.items()
+    }
+
+
+def _scales(weight: np.ndarray, axis: int) -> np.ndarray:
+    """The least scales with which no weight is cut off; of channels of zeros the least of others.
+
+    The product with a scale of data has to be a positive float32, and biases have to fit int32.
+    """
+    others = tuple(each for each in range(weight.ndim) if each != axis)
+    most = np.abs(weight.astype(np.float64)).max(axis=others, initial=0.0)
+    least = most[most > 0].min() if most.any() else float(WEIGHT_LIMIT)
+    return np.asarray(np.where(most > 0, most, least) / WEIGHT_LIMIT, np.float64)
