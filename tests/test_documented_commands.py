@@ -20,7 +20,14 @@ def @main(%x: Tensor[(4, 8), float32], %w: Tensor[(16, 8), float32]) {
   nn.relu(nn.dense(%x, %w))
 }
 """
+LAYER = """
+def @main(%x: Tensor[(4, 64), float32]) {
+  nn.dense(%x, ones(shape=(64, 64), dtype="float32"))
+}
+"""
 PLACES = {
+    "NETWORK": "layer.relay",
+    "SAMPLES": "samples.npz",
     "MODEL": "model.relay",
     "VERB": "show",
     "NAME": "fuse",
@@ -58,6 +65,8 @@ def test_open_commands_are_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.relay").write_text(MODEL)
+    (tmp_path / "layer.relay").write_text(LAYER)
+    np.savez(tmp_path / "samples.npz", x=np.ones((8, 64), "float32"))
     commands = open_commands()
     assert len(commands) >= 18 and {command.split()[1] for command in commands} >= set(VERBS)
     assert main(["run", "model.relay", "--log", "other.db", "--trials", "1"]) == 0

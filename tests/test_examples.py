@@ -47,6 +47,15 @@ def test_a_relay_program_is_interpreted_and_compiled(tmp_path: Path) -> None:
     assert "[[2.75" in text
 
 
+def test_words_are_generated_over_caches(tmp_path: Path) -> None:
+    words = ("zoo:llama_100m", "--small", "--new", "5", "--temperature", "1", "--top-k", "9")
+    script = str(EXAMPLES / "generate.py")
+    lines = printed(tmp_path, sys.executable, script, *words, "--top-p", "0.9").splitlines()
+    assert len(lines[0].removeprefix("words: ").split()) == 5
+    assert [line.split(":")[0] for line in lines[1:]] == ["prompt", "steps"]
+    assert "GB/s" in lines[2]
+
+
 def test_a_model_is_tuned_and_drawn(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     script = str(EXAMPLES / "tune_with_report.sh")

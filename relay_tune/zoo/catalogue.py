@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -17,9 +17,13 @@ from relay_tune.ir.module import Module, require_module
 from relay_tune.ir.types import TensorType
 from relay_tune.transform.index_inputs import choices_of_inputs
 from relay_tune.typing.infer import infer_types
+from relay_tune.typing.type_terms import substitute_symbols
 from relay_tune.zoo.bert import bert_base
 from relay_tune.zoo.dcgan import dcgan
+from relay_tune.zoo.decoder import STEP_SIZES
 from relay_tune.zoo.dqn import nature_dqn
+from relay_tune.zoo.gpt2 import gpt2
+from relay_tune.zoo.llama import llama_100m
 from relay_tune.zoo.mlp import mlp
 from relay_tune.zoo.mobilenet import mobilenet_v2
 from relay_tune.zoo.program_catalogue import PROGRAMS
@@ -39,10 +43,17 @@ Builder = Callable[[Weights, int, bool], Module]
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """A network of the catalogue, and the batch that it is built for unless another is asked."""
+    """A network of the catalogue.
+
+    Attributes:
+        builder: makes it.
+        batch: what it is built for unless another is asked.
+        sizes: those that only a run knows, with those of examples.
+    """
 
     builder: Builder
     batch: int = 1
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType(
@@ -59,6 +70,8 @@ ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType(
         "bert_base": Architecture(bert_base),
         "lstm": Architecture(lstm),
         "gru": Architecture(gru),
+        "gpt2": Architecture(gpt2, sizes=STEP_SIZES),
+        "llama_100m": Architecture(llama_100m, sizes=STEP_SIZES),
     }
 )
 
@@ -67,8 +80,13 @@ _HOW_TO_NAME = "Choose one of these, or a file: from_onnx(path), or its path on 
 
 
 def names() -> tuple[str, ...]:
-    """The names of the built-in networks: functions from tensors to tensors."""
-    return tuple(ARCHITECTURES)
+    """The names of the built-in networks of fixed sizes: functions from tensors to tensors."""
+    return tuple(name for name, each in ARCHITECTURES.items() if not each.sizes)
+
+
+def decoder_names() -> tuple[str, ...]:
+    """The names of the built-in language models: steps with caches of any length."""
+    return tuple(name for name, each in ARCHITECTURES.items() if each.sizes)
 
 
 def program_names() -> tuple[str, ...]:
@@ -76,11 +94,16 @@ def program_names() -> tuple[str, ...]:
     return tuple(PROGRAMS)
 
 
+def all_names() -> tuple[str, ...]:
+    """The names of all networks and programs."""
+    return (*ARCHITECTURES, *PROGRAMS)
+
+
 def build(name: str, *, batch: int | None = None, seed: int = 0, small: bool = False) -> Module:
     """A built-in network or program with random weights.
 
     Args:
-        name: one of `names()` or of `program_names()`.
+        name: one of `all_names()`.
         batch: the number of samples; None: 1, or what the name says.
         seed: the same seed gives the same weights.
         small: the same structure with few channels, layers and pixels, for quick tests.
@@ -106,25 +129,30 @@ def example_inputs(network: Module | str, seed: int = 0, *, small: bool = False)
 
     Floats are normal numbers, integers and bools are 0 or 1 (which suits segments and masks), but
     indices are spread over the first 50 entries of their table. Programs of the zoo
-    need inputs of their own, so they are given by name; `small` says which form of them is meant.
+    need inputs of their own, and language models a length, so they are given by name; `small` says
+    which form of them is meant.
 
     Raises InputError where an input is no tensor of known size.
     """
     if isinstance(network, str) and network in PROGRAMS:
         return program_inputs(PROGRAMS[network], seed, small, 1)
     module = build(network, small=small) if isinstance(network, str) else require_module(network)
+    sizes = ARCHITECTURES[network].sizes if isinstance(network, str) else {}
     random = np.random.default_rng(whole_number(seed, "seed", 0))
     choices = choices_of_inputs(infer_types(module))
     most = {"input_ids": MOST_CHOICES} | choices
     return {
-        var.name: _example(var, random, min(most.get(var.name, 2), MOST_CHOICES))
+        var.name: _example(var, sizes, random, min(most.get(var.name, 2), MOST_CHOICES))
         for var in module.main.params
     }
 
 
-def _example(var: Var, random: np.random.Generator, highest: int) -> Array:
+def _example(
+    var: Var, sizes: Mapping[str, int], random: np.random.Generator, highest: int
+) -> Array:
     """A random array for an input, integers below `highest`."""
-    type_ = known_type(var)
+    known = known_type(var)
+    type_ = known and substitute_symbols(known, sizes)
     if not isinstance(type_, TensorType):
         raise InputError(
             f"The input {var.name!r} is no tensor, so no example of it can be made.",
@@ -142,7 +170,7 @@ def _example(var: Var, random: np.random.Generator, highest: int) -> Array:
 
 
 def _unknown(name: str) -> InputError:
-    known = (*ARCHITECTURES, *PROGRAMS)
+    known = all_names()
     return InputError(
         f"There is no built-in network {name!r}.",
         notes=(f"There are: {', '.join(known)}.",),

@@ -98,10 +98,10 @@ def dense_relu(weights: Weights, data: Expr, features: tuple[int, int]) -> Expr:
     return relu(dense(weights, data, features, gain=2.0))
 
 
-def layer_norm(weights: Weights, data: Expr, features: int) -> Expr:
+def layer_norm(weights: Weights, data: Expr, features: int, epsilon: float = 1e-12) -> Expr:
     """Normalisation of the last axis."""
     gamma, beta = weights.normalization(features, 1.0)
-    return layer_norm_operator(data, gamma, beta, axis=-1, epsilon=1e-12)
+    return layer_norm_operator(data, gamma, beta, axis=-1, epsilon=epsilon)
 
 
 def pooled_classifier(weights: Weights, data: Expr, features: tuple[int, int]) -> Expr:
