@@ -28,7 +28,7 @@ from relay_tune.building.size_cases import (
     smaller_sizes,
 )
 from relay_tune.building.size_points import SizePoint, local_sizes
-from relay_tune.building.work import work_of
+from relay_tune.building.work import work_on
 from relay_tune.building.workers import BuildWorkers, Compiling
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.kernel_work import KernelWork
@@ -265,7 +265,7 @@ def _applied(
     scheduled = apply_schedule(plan, schedule, prefix=f"kernel_{primitive.key.digest}")
     scheduled, in_place = with_shared_memory(scheduled, primitive.in_place)
     text = module_text(scheduled.kernels, target)
-    return PrimitiveCode(primitive.key, scheduled, work_of(plan), text, schedule, in_place)
+    return PrimitiveCode(primitive.key, scheduled, work_on(target, plan), text, schedule, in_place)
 
 
 def compiled_primitives(

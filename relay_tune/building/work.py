@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from math import prod
 
 from relay_tune.codegen.kernel_work import KernelWork
+from relay_tune.codegen.target import Target
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.pattern import WORD_PATTERNS, WordPattern
 from relay_tune.schedule.intrinsics.match import intrinsic_match
@@ -29,6 +31,24 @@ def work_of(plan: Plan) -> KernelWork:
         bytes=plan_bytes(plan),
         algorithm=str(plan.algorithm),
     )
+
+
+def work_on(target: Target, plan: Plan) -> KernelWork:
+    """The same with what computes most of the operations on a target."""
+    work = work_of(plan)
+    unit = max(work.operations, key=work.operations.__getitem__, default="")
+    return replace(work, instruction=_instructions(plan, target).get(unit, unit))
+
+
+def _instructions(plan: Plan, target: Target) -> dict[str, str]:
+    """The names of the instructions of products, by the units that count their operations."""
+    named = {each.pattern.name: each.mnemonic for each in target.intrinsics}
+    for nest in plan.nests:
+        words = word_pattern(nest)
+        usable = (each.mnemonic for each in target.dot_products if each.pattern == words)
+        if words is not None and (mnemonic := next(usable, "")):
+            named[words.unit] = mnemonic
+    return {unit: mnemonic for unit, mnemonic in named.items() if mnemonic}
 
 
 def plan_operations(plan: Plan) -> int:

@@ -84,6 +84,7 @@ def _fields(row: ProfileRow) -> dict[str, object]:
         "operations": row.work.written,
         "own_operations": row.work.own,
         "algorithm": row.work.algorithm,
+        "instruction": row.work.instruction,
         "bytes": row.work.bytes,
         "gflops": row.gflops,
         "gigabytes_per_second": row.gigabytes_per_second,

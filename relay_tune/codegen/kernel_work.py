@@ -16,12 +16,15 @@ class KernelWork:
             them: instructions for an element type, or an intrinsic, by the name of its pattern.
         bytes: what is read or written at least once.
         algorithm: its name, for people.
+        instruction: what computes most of the operations: the instruction of products, by its name
+            in assembly, or the type of the elements; empty where that is not known.
     """
 
     written: int
     operations: Mapping[str, int]
     bytes: int
     algorithm: str = ""
+    instruction: str = ""
 
     @property
     def own(self) -> int:

@@ -51,6 +51,7 @@ class DotProduct:
         accumulates: whether it adds to sums, its first argument; else an addition follows.
         fixed: a callee in LLVM IR that gives back such sums, so that LLVM leaves the order of
             additions alone; empty where that is not needed.
+        mnemonic: its name in assembly, which profiles show; they show `dtype` where it is empty.
     """
 
     dtype: str
@@ -63,6 +64,7 @@ class DotProduct:
     pattern: WordPattern | None = None
     accumulates: bool = True
     fixed: str = ""
+    mnemonic: str = ""
 
     @property
     def lanes(self) -> int:

@@ -141,6 +141,7 @@ class Intrinsic:
         costs: what else estimates know of it.
         emission: how it is written.
         peak: how it is measured.
+        mnemonic: its name in assembly, which profiles show.
     """
 
     key: str
@@ -151,6 +152,7 @@ class Intrinsic:
     costs: TileCosts
     emission: Emission
     peak: PeakLoop
+    mnemonic: str = ""
 
 
 def permissions(intrinsics: Iterable[Intrinsic]) -> tuple[Permission, ...]:

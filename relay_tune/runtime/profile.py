@@ -9,7 +9,7 @@ from relay_tune.runtime.machine_limits import Bound, MachineLimits
 
 HEAD = (
     f"{'us':>10} {'Mop':>9} {'own Mop':>9} {'MB':>8} {'GFLOP/s':>9} {'GB/s':>7} "
-    f"{'bound by':>9} {'of limit':>8} {'share':>6}"
+    f"{'bound by':>9} {'of limit':>8} {'share':>6} {'computed by':>11}"
 )
 
 
@@ -66,11 +66,12 @@ class ProfileRow:
         work = self.work
         if not self.is_known:
             numbers = f"{'-':>9} {'-':>9} {'-':>8} {'-':>9} {'-':>7} {'-':>9} {'-':>8}"
-            return f"{1e6 * self.seconds:>10.1f} {numbers} {self.share:>6.1%}"
+            return f"{1e6 * self.seconds:>10.1f} {numbers} {self.share:>6.1%} {'-':>11}"
         return (
             f"{1e6 * self.seconds:>10.1f} {work.written / 1e6:>9.2f} {work.own / 1e6:>9.2f} "
             f"{work.bytes / 1e6:>8.3f} {self.gflops:>9.1f} {self.gigabytes_per_second:>7.1f} "
-            f"{self.bound.name:>9} {self.limit_share:>8.0%} {self.share:>6.1%}"
+            f"{self.bound.name:>9} {self.limit_share:>8.0%} {self.share:>6.1%} "
+            f"{work.instruction or '-':>11}"
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 
 from relay_tune.codegen.kernel_work import KernelWork
@@ -130,7 +131,12 @@ def _times(work: KernelWork | None, calls: int) -> KernelWork:
     if work is None:
         return KernelWork(0, {}, 0, "")
     operations = {unit: calls * count for unit, count in work.operations.items()}
-    return KernelWork(calls * work.written, operations, calls * work.bytes, work.algorithm)
+    return replace(
+        work,
+        written=calls * work.written,
+        operations=operations,
+        bytes=calls * work.bytes,
+    )
 
 
 def _busy_nanoseconds(events: Iterable[TraceEvent]) -> int:

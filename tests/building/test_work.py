@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from relay_tune.building.work import work_of
+from relay_tune.building.work import work_of, work_on
+from relay_tune.codegen.target import parse_target
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
@@ -55,6 +56,25 @@ def test_dot_products_of_words_are_counted_by_their_elements() -> None:
     assert work.written == 2 * 8 * 23 * 16
     copied = 8 * 24  # the data as int16, each row filled up to whole words
     assert work.operations["int16"] == 2 * 8 * 24 * 16 + copied
+
+
+@pytest.mark.parametrize(
+    ("target", "algorithm", "instruction"),
+    [
+        ("x86_64-linux-gnu:cascadelake", "dot_u8s8", "vpdpbusd"),
+        ("x86_64-linux-gnu:cascadelake", "dot_s16s16", "vpdpwssd"),
+        ("x86_64-linux-gnu:haswell", "dot_s16s16", "vpmaddwd"),
+        ("x86_64-linux-gnu:haswell", "direct", "int8"),
+        ("aarch64-linux-gnu:neoverse-n1", "dot_s8s8", "sdot"),
+    ],
+)
+def test_work_on_a_target_names_the_instruction_of_products(
+    target: str, algorithm: str, instruction: str
+) -> None:
+    direct = plan_program(dense(8, 24, 16))
+    chosen = next(each for each in direct.algorithms if str(each) == algorithm)
+    work = work_on(parse_target(target), direct.with_algorithm(chosen))
+    assert work.instruction == instruction
 
 
 def test_quantization_is_computed_in_float32() -> None:

@@ -39,8 +39,10 @@ def test_each_row_names_the_limit_that_binds_and_its_share() -> None:
 
 
 def test_the_table_has_a_line_for_each_primitive_and_the_limits() -> None:
-    shown = str(report(("matmul", KernelWork(1000, {"float32": 1000}, 100), 2e-6)))
+    work = KernelWork(1000, {"float32": 1000}, 100, instruction="vpdpbusd")
+    shown = str(report(("matmul", work, 2e-6)))
     head, row, total, limits = shown.splitlines()
     assert "bound by" in head and "50%" in row
+    assert head.endswith("computed by") and row.endswith("vpdpbusd")
     assert total.startswith("total")
     assert limits == "limits: float32 1, int8 4 GFLOP/s; L1 1, L2 0, memory 0 GB/s; 1 thread"

@@ -21,6 +21,7 @@ def _of_neon(name: str, feature: str, pattern: WordPattern) -> DotProduct:
         features=(feature,),
         vector_bits=128,
         pattern=pattern,
+        mnemonic=name,
     )
 
 

@@ -9,6 +9,8 @@ _FIXED = 'asm "", "=v,0"'
 """No instruction. LLVM 22 adds up the products of several steps before it adds them to a sum: that
 is a shorter chain, but takes more registers than there are."""
 
+_WIDE, _HALF = "llvm.x86.avx512.pmaddw.d.512", "llvm.x86.avx2.pmadd.wd"
+
 
 def _bytes_in_fours(bits: int, *features: str) -> DotProduct:
     """VPDPBUSD: unsigned by signed bytes, four for each sum."""
@@ -21,10 +23,11 @@ def _bytes_in_fours(bits: int, *features: str) -> DotProduct:
         features=features,
         vector_bits=bits,
         pattern=UNSIGNED_BY_SIGNED,
+        mnemonic="vpdpbusd",
     )
 
 
-def _pairs(bits: int, instruction: str, *features: str) -> DotProduct:
+def _pairs(bits: int, instruction: str, *features: str, mnemonic: str = "vpmaddwd") -> DotProduct:
     """VPMADDWD: pairs of int16. LLVM makes VPDPWSSD of it and its addition where there is one."""
     return DotProduct(
         dtype="int16",
@@ -37,6 +40,7 @@ def _pairs(bits: int, instruction: str, *features: str) -> DotProduct:
         pattern=PAIRS,
         accumulates=False,
         fixed=_FIXED,
+        mnemonic=mnemonic,
     )
 
 
@@ -49,14 +53,18 @@ DOT_PRODUCTS = (
         steps=2,
         features=("avx512bf16",),
         vector_bits=512,
+        mnemonic="vdpbf16ps",
     ),
     _bytes_in_fours(512, "avx512vnni"),
     _bytes_in_fours(256, "avx512vnni", "avx512vl"),
     _bytes_in_fours(256, "avxvnni"),
     _bytes_in_fours(128, "avx512vnni", "avx512vl"),
     _bytes_in_fours(128, "avxvnni"),
-    _pairs(512, "llvm.x86.avx512.pmaddw.d.512", "avx512bw"),
-    _pairs(256, "llvm.x86.avx2.pmadd.wd", "avx2"),
+    _pairs(512, _WIDE, "avx512bw", "avx512vnni", mnemonic="vpdpwssd"),
+    _pairs(512, _WIDE, "avx512bw"),
+    _pairs(256, _HALF, "avx512vnni", "avx512vl", mnemonic="vpdpwssd"),
+    _pairs(256, _HALF, "avxvnni", mnemonic="vpdpwssd"),
+    _pairs(256, _HALF, "avx2"),
     _pairs(128, "llvm.x86.sse2.pmadd.wd"),
 )
 """The first that a processor has is used."""

@@ -42,4 +42,5 @@ AMX_BF16 = Intrinsic(
     costs=COSTS,
     emission=EMISSION,
     peak=PEAK,
+    mnemonic="tdpbf16ps",
 )
