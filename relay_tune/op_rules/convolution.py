@@ -15,7 +15,7 @@ from relay_tune.op_rules.fusion.table import FUSION
 from relay_tune.op_rules.layout.nn import convolution as layout
 from relay_tune.op_rules.layout.table import LAYOUT
 from relay_tune.op_rules.padding import PADDING, convolution_padding
-from relay_tune.op_rules.quantize.nn.layers import integer_layer
+from relay_tune.op_rules.quantize.nn.layers import integer_layer, integer_transposed_layer
 from relay_tune.op_rules.quantize.table import AFFINE
 
 
@@ -38,6 +38,7 @@ def add_transposed_convolution(*operators: Operator | str) -> None:
     """
     LAYOUT.add(layout.TRANSPOSED_CONVOLUTION, *operators)
     LAYERS.add(fold.TRANSPOSED_CONVOLUTION, *operators)
+    AFFINE.add(integer_transposed_layer, *operators)
     FUSION.add(fusion.TRANSPOSED_CONVOLUTION, *operators)
 
 

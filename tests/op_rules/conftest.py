@@ -11,9 +11,10 @@ from relay_tune.op_rules.fold.table import LAYERS
 from relay_tune.op_rules.fusion.table import FUSION
 from relay_tune.op_rules.layout.table import LAYOUT
 from relay_tune.op_rules.padding import PADDING
+from relay_tune.op_rules.quantize.table import AFFINE
 from relay_tune.op_rules.simplify.table import SIMPLIFY
 
-TABLES = (FUSION, LAYERS, LAYOUT, PADDING, SIMPLIFY)
+TABLES = (AFFINE, FUSION, LAYERS, LAYOUT, PADDING, SIMPLIFY)
 
 Copy = Callable[[str, str], Operator]
 

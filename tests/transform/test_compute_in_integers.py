@@ -102,6 +102,32 @@ def test_a_convolution(weight: tuple[int, ...], attributes: str, zero: int) -> N
     assert "dequantize" not in after.astext()
 
 
+@pytest.mark.parametrize(
+    "window, attributes",
+    [
+        ((2, 2), "strides=[2, 2]"),
+        ((3, 4), "strides=[2, 2], padding=[1, 1], output_padding=[1, 0]"),
+        ((3, 2), "strides=[1, 3], dilation=[2, 1]"),
+    ],
+)
+@pytest.mark.parametrize("zero", [0, 9])
+def test_a_transposed_convolution(window: tuple[int, int], attributes: str, zero: int) -> None:
+    """At the border fewer taps are summed, so that another zero point stays in float32."""
+    module = quantized(
+        f"""%x: Tensor[(2, 4, 5, 6), uint8], %w: Tensor[(4, 6, {window[0]}, {window[1]}), int8],
+            %s: Tensor[(6), float32], %z: Tensor[(6), int8]) {{
+          %0 = qnn.dequantize(%x, 0.5f, {zero}u8);
+          %1 = nn.conv2d_transpose(%0, qnn.dequantize(%w, %s, %z, axis=1), {attributes});
+          {STORE.format("%1", "120u8")}
+        }}""",
+        w=random_bytes((4, 6, *window), "int8", 1),
+        s=np.linspace(0.001, 0.01, 6, dtype=np.float32),
+        z=np.zeros(6, np.int8),
+    )
+    after = assert_same_bytes(module, random_bytes((2, 4, 5, 6), "uint8"), is_built=True)
+    assert ('out_dtype="int32"' in after.astext()) == (zero == 0)
+
+
 def test_the_padding_of_images_of_any_height() -> None:
     module = quantized(
         f"""%x: Tensor[(1, 4, ?, 8), uint8], %w: Tensor[(6, 4, 3, 3), int8]) {{

@@ -18,7 +18,7 @@ from relay_tune.op_rules.fold.weighted import WeightedLayer
 from relay_tune.op_rules.matching import attribute, constant_data, rank
 from relay_tune.op_rules.padding import padded_widths
 from relay_tune.op_rules.quantize.affine import INT32_MAX, Affine
-from relay_tune.op_rules.quantize.rule import Given
+from relay_tune.op_rules.quantize.rule import Given, first
 from relay_tune.op_rules.typed import call, constant_of, recall
 
 
@@ -48,6 +48,16 @@ def integer_layer(call_: Call, given: Sequence[Given]) -> Affine | None:
     zero = data.zero * sums
     scale = np.broadcast_to(data.scale * weight.scale, zero.shape)
     return Affine(stored, scale, zero, layer.channel_axis, (-bound, bound))
+
+
+def integer_transposed_layer(call_: Call, given: Sequence[Given]) -> Affine | None:
+    """A transposed convolution of bytes whose zero point is 0, as behind a relu.
+
+    Its results are sums over some of the taps, those at the border over fewer: another zero point
+    would be taken off each by another number.
+    """
+    data = first(given)
+    return None if data is None or data.zero.any() else integer_layer(call_, given)
 
 
 def _layer(call_: Call, weight: Affine) -> WeightedLayer | None:
