@@ -24,6 +24,7 @@ from relay_tune.transform.branches.sink_bindings import SinkBindings
 from relay_tune.transform.branches.split_tuples import SplitTuples
 from relay_tune.transform.check_indices import CheckIndices
 from relay_tune.transform.combine_parallel import CombineParallel
+from relay_tune.transform.compute_in_float32 import ComputeInFloat32
 from relay_tune.transform.compute_in_integers import ComputeInIntegers
 from relay_tune.transform.eliminate_common_subexpressions import EliminateCommonSubexpressions
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
@@ -128,6 +129,7 @@ STANDARD_PASSES: tuple[PassClass, ...] = (
     EliminateDeadCode,
     ToGraphNormalForm,
     ComputeInIntegers,
+    ComputeInFloat32,
     SimplifyInference,
     FoldConstants,
     EliminateCommonSubexpressions,

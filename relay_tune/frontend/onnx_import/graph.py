@@ -24,6 +24,7 @@ from relay_tune.frontend.onnx_import.model import (
     opset_versions,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.node_order import in_order
 from relay_tune.frontend.onnx_import.operators.narrow import note_narrow_results, refuse_narrow
 from relay_tune.frontend.onnx_import.operators.table import find_translator
 from relay_tune.frontend.onnx_import.refusals import (
@@ -82,8 +83,8 @@ class GraphTranslator:
             scope.define(name, value)
 
     def run(self, nodes: Sequence[NodeProto], scope: GraphScope) -> None:
-        """Translate nodes in order and name their outputs."""
-        for node in nodes:
+        """Translate nodes, each behind those that it needs, and name their outputs."""
+        for node in in_order(nodes):
             span = scope.span(node)
             results = self._results_or_refused(node, span, scope)
             with located(span):

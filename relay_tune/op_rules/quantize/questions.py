@@ -10,7 +10,7 @@ from relay_tune.ir.types import TensorType
 from relay_tune.op_rules.fold.table import LAYERS, weighted_layer
 from relay_tune.op_rules.fold.weighted import WeightedLayer
 from relay_tune.op_rules.matching import operator_name, tensor_type
-from relay_tune.op_rules.quantize.affine import Affine, affine
+from relay_tune.op_rules.quantize.affine import BYTES, Affine, affine
 from relay_tune.op_rules.quantize.rule import Given
 from relay_tune.op_rules.quantize.table import AFFINE
 from relay_tune.op_rules.typed import constant_of
@@ -62,6 +62,14 @@ def passed_through(node: Expr, dtype: str) -> tuple[Expr, ...]:
     if found is None or found[0].dtype != dtype:
         return ()
     return found[1]
+
+
+def keeps_elements(node: Expr) -> bool:
+    """Whether all that a call of float32 gives are elements of its arguments, or zeros."""
+    if not isinstance(node, Call) or LAYERS.rule_of(node) is not None:
+        return False
+    (dtype, *_), found = BYTES, _answer(node, BYTES[0])
+    return found is not None and found[0].dtype == dtype and bool((found[0].scale == 1).all())
 
 
 def summed(node: Expr, dtype: str) -> tuple[Expr, ...]:
