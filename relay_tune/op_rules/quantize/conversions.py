@@ -34,19 +34,28 @@ def _stored(call_: Call, given: Sequence[Given]) -> Expr | None:
 
 
 def _rescaled(source: Affine, wanted: Affine) -> Expr:
-    """round((stored - zero) * (scale / wanted scale)) + wanted zero, within the wanted type."""
+    """round((stored - zero) * (scale / wanted scale)) + wanted zero, within the wanted type.
+
+    In unsigned integers, as qnn.quantize does: bounds that begin with 0 leave the same to a NaN.
+    """
     difference = source.stored
     if source.zero.any():
         zero = constant_of(source.aligned(source.zero).astype(np.int32))
         difference = call("subtract", difference, zero)
     factor = constant_of(source.aligned(source.scale / wanted.scale).astype(np.float32))
     ratio = call("round", call("multiply", call("cast", difference, dtype="float32"), factor))
-    if wanted.zero.any():
-        ratio = call("add", ratio, constant_of(wanted.zero.astype(np.float32)))
     limits = np.iinfo(wanted.dtype)
-    low, high = (constant_of(np.asarray(limit, np.float32)) for limit in (limits.min, limits.max))
+    offset = wanted.zero - limits.min
+    if offset.any():
+        ratio = call("add", ratio, constant_of(offset.astype(np.float32)))
+    bounds = (0, limits.max - limits.min)
+    low, high = (constant_of(np.asarray(bound, np.float32)) for bound in bounds)
     limited = call("minimum", call("maximum", ratio, low), high)
-    return call("cast", limited, dtype=wanted.dtype)
+    stored = call("cast", limited, dtype=f"uint{limits.bits}")
+    if not limits.min:
+        return stored
+    lowest = constant_of(np.asarray(limits.min, wanted.dtype))
+    return call("add", call("cast", stored, dtype=wanted.dtype), lowest)
 
 
 RULES: Mapping[str, AffineRule] = {"qnn.dequantize": _dequantized}

@@ -23,6 +23,7 @@ from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Load, Reduce, Scalar, Tensor, index_value
 from relay_tune.tensor.index import FlatTensors, flat_index, simplify
 from relay_tune.tensor.size import nominal
+from relay_tune.tensor.rounded_numbers import with_rounded_numbers
 from relay_tune.tensor.tensor import ProcedureOutput
 from relay_tune.tensor.walk import loads, replace_nodes, substitute, transform_loads
 
@@ -91,8 +92,10 @@ def _nest(
     flat: FlatTensors,
 ) -> Nest:
     index = simplify(flat_index(stage.tensor.shape, places))
-    body = None if reduced is None else flat.flatten(simplify(reduced.body))
-    result = _flatten_except(simplify(result), accumulator, flat)
+    body = None
+    if reduced is not None:
+        body = flat.flatten(with_rounded_numbers(simplify(reduced.body)))
+    result = _flatten_except(with_rounded_numbers(simplify(result)), accumulator, flat)
     nest = Nest(
         name=stage.tensor.name,
         axes=tuple(axes),
