@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-CODE_VERSION = "12"
+CODE_VERSION = "13"
 """Counted up when generated code changes so much that old measurements no longer hold."""

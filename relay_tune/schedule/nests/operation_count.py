@@ -7,8 +7,8 @@ from math import prod
 
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.expression import (
+    DOT_PRODUCTS,
     INDEX,
-    PRODUCTS,
     Axis,
     Binary,
     Literal,
@@ -58,12 +58,20 @@ def written_out_axes(nest: Nest) -> frozenset[Axis]:
 
 
 def operation_count(root: Scalar, *, reduced: bool) -> float:
-    """Vector instructions for one point; a summed multiplication fuses with the addition."""
+    """Vector instructions for one point; a summed multiplication fuses with the addition.
+
+    Not that of integers, of which only words have such an instruction.
+    """
     total = 1.0 if reduced else 0.0
     total += sum(instructions(node) for node in sub_expressions(root))
-    if reduced and isinstance(root, Binary) and root.operation in PRODUCTS:
+    if reduced and isinstance(root, Binary) and _is_fused(root):
         total -= 1.0
     return total
+
+
+def _is_fused(node: Binary) -> bool:
+    is_product = node.operation == "mul" and node.dtype.startswith("float")
+    return is_product or node.operation in DOT_PRODUCTS
 
 
 def instructions(node: Scalar) -> float:

@@ -12,17 +12,20 @@ from __future__ import annotations
 
 from math import prod
 
+from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.op_rules.fusion.rule import FusionRule, Rows
-from relay_tune.op_rules.matching import attribute, static_shape
+from relay_tune.op_rules.matching import attribute, static_shape, tensor_type
 
-LEAST_IMAGE = 1 << 18
-"""Elements of an image that leave the second cache before a convolution reads them.
+LEAST_IMAGE = 1 << 20
+"""Bytes of an image that leave the second cache before a convolution reads them.
 
-Measured with convolutions of MobileNet v2, depthwise and 1x1, one core with 2 MB of second cache,
-one after the other and in blocks of rows, microseconds: 32 channels of 112x112 287 and 179, 96 of
-56x56 363 and 303, 144 of 56x56 331 and 267. With 192 channels of 28x28 blocks save nothing (82 and
-83), with 384 of 14x14 neither (66 and 68).
+Measured with convolutions of MobileNet v2, depthwise and 1x1, one core, one after the other and in
+blocks of rows, microseconds. In float32, 2 MB of second cache: 32 channels of 112x112 287 and 179,
+96 of 56x56 363 and 303, 144 of 56x56 331 and 267. With 192 channels of 28x28 blocks save nothing
+(82 and 83), with 384 of 14x14 neither (66 and 68). In bytes, 1 MB of second cache: 32 channels of
+112x112 64 and 142, 96 of 56x56 64 and 81, 144 of 56x56 87 and 171; blocks of rows have no dot
+products.
 """
 
 
@@ -50,8 +53,10 @@ def _is_depthwise(call: Call) -> bool:
 
 
 def _is_large(image: Expr) -> bool:
-    shape = static_shape(image)
-    return shape is not None and prod(shape) >= LEAST_IMAGE
+    shape, type_ = static_shape(image), tensor_type(image)
+    if shape is None or type_ is None:
+        return False
+    return prod(shape) * DTYPES[type_.dtype].itemsize >= LEAST_IMAGE
 
 
 def _mixes_channels(call: Call) -> bool:
