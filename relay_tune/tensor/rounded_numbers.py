@@ -140,7 +140,7 @@ def _limited(value: Scalar, dtype: str, done: dict[Scalar, Scalar]) -> Rounded |
     if not isinstance(inner, Unary) or inner.operation != "round":
         return None
     high = upper[1]
-    if not (zero.is_integer() and high.is_integer() and 0 <= high and abs(zero) + high < LARGEST):
+    if not (zero.is_integer() and high.is_integer() and high >= 0 and abs(zero) + high < LARGEST):
         return None
     low, high = -int(zero), int(high - zero)
     return Rounded(_shifted(inner.operand, done, low, high), low, high, int(zero))
@@ -166,7 +166,8 @@ def _is_product(node: Scalar) -> bool:
 def _is_scaled_integer(node: Scalar) -> bool:
     """Whether a product scales an integer."""
     return isinstance(node, Binary) and any(
-        isinstance(side, Cast) and side.operand.dtype in INTEGERS for side in (node.left, node.right)
+        isinstance(side, Cast) and side.operand.dtype in INTEGERS
+        for side in (node.left, node.right)
     )
 
 

@@ -22,8 +22,8 @@ from relay_tune.schedule.nests.regions import Region, regions_of, whole_periods
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Load, Reduce, Scalar, Tensor, index_value
 from relay_tune.tensor.index import FlatTensors, flat_index, simplify
-from relay_tune.tensor.size import nominal
 from relay_tune.tensor.rounded_numbers import with_rounded_numbers
+from relay_tune.tensor.size import nominal
 from relay_tune.tensor.tensor import ProcedureOutput
 from relay_tune.tensor.walk import loads, replace_nodes, substitute, transform_loads
 
