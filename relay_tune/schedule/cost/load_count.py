@@ -14,7 +14,7 @@ from relay_tune.schedule.cost.tile import Tile, distinct_places, neighbours
 from relay_tune.schedule.cost.window_values import Carried, carried_values
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import Affine
-from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.expression import DOT_PRODUCTS, Axis, Binary
 from relay_tune.tensor.lane_rows import MOST_SKIPPED, move_instructions
 
 REMEMBERED = 1 << 14
@@ -43,6 +43,8 @@ class BodyLoads:
             and how often it does so. Empty for other nests.
         shuffled: vectors that all of these steps shuffle.
         sources: vectors that stay in registers because several steps pick elements out of them.
+        in_registers: whether what steps share cannot be loaded by the instructions that use it:
+            words of dot products.
     """
 
     counts: tuple[float, ...]
@@ -58,6 +60,7 @@ class BodyLoads:
     carried: tuple[Carried, ...] = ()
     shuffled: float = 0.0
     sources: float = 0.0
+    in_registers: bool = False
 
 
 def load_count(
@@ -192,7 +195,12 @@ def _sliding(
         row=load_count(vectors, tile, in_row, values=True),
         row_steps=prod(in_row.values()),
         carried=carried,
+        in_registers=_multiplies_words(analysis.nest),
     )
+
+
+def _multiplies_words(nest: Nest) -> bool:
+    return isinstance(nest.body, Binary) and nest.body.operation in DOT_PRODUCTS
 
 
 def _added(counts: Iterable[float]) -> float:

@@ -75,7 +75,8 @@ def operands_in_use(loaded: BodyLoads, vectors: int, machine: Machine) -> tuple[
     Live is the smallest reused set of a reduction step. Where written-out steps share loads (a
     sliding window), what they share stays live as far as there are registers; the rest costs loads,
     and of vectors that a row of the window shares spills. Where nothing but the window uses an
-    element again, what its steps leave for each other stays live. Shuffled operands are charged
+    element again, what its steps leave for each other stays live. Compilers keep shared words of dot
+    products and spill sums for them. Shuffled operands are charged
     otherwise (`relay_tune/schedule/cost/access.py`).
     """
     if not loaded.counts:
@@ -94,6 +95,9 @@ def operands_in_use(loaded: BodyLoads, vectors: int, machine: Machine) -> tuple[
         kept = min(int(loaded.live), free)
         reloaded = known.reloads * (loaded.live - kept) / loaded.together
         return kept, reloaded, known.exposed_shuffles * reloaded
+    if loaded.in_registers:
+        missing = max(loaded.live - free, 0.0) / loaded.together
+        return min(int(loaded.live), free), known.reloads * missing, missing
     held = int(loaded.live) - known.rematerialised_loads
     live = max(min(loaded.together, known.window_operands), held)
     kept = min(live, free)
