@@ -18,6 +18,7 @@ from relay_tune.schedule.nests.epilogues import epilogues
 from relay_tune.schedule.nests.index_divisions import split_divisions
 from relay_tune.schedule.nests.inline import Stage
 from relay_tune.schedule.nests.nest import Nest, fuse_axes, with_roots
+from relay_tune.schedule.nests.operation_count import selects_by_short_rows
 from relay_tune.schedule.nests.regions import Region, regions_of, whole_periods
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Load, Reduce, Scalar, Tensor, index_value
@@ -49,6 +50,8 @@ def _stage_nests(stage: Stage, reductions: Sequence[Stage], flat: FlatTensors) -
         accumulator = _accumulator(stage.body.dtype)
         own = Stage(stage.tensor, stage.axes, accumulator[()])
         return [_nest(own, own.axes, own.axes, own.body, stage.body, accumulator, flat)]
+    if not reductions and selects_by_short_rows(stage.axes, stage.body):
+        return [_elementwise_nest(stage, Region(stage.axes, stage.axes, stage.body), flat)]
     by_tensor = {reduction.tensor: reduction for reduction in reductions}
     nests = []
     for region in regions_of(stage.axes, stage.body):

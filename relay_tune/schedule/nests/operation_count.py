@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from math import prod
 
 from relay_tune.schedule.nests.nest import Nest
@@ -16,6 +17,7 @@ from relay_tune.tensor.expression import (
     Select,
     Unary,
 )
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import axes_of, operands, sub_expressions
 
 MAXIMUM_WRITTEN_OUT = 8
@@ -55,6 +57,19 @@ def written_out_axes(nest: Nest) -> frozenset[Axis]:
     if max(others, default=1) <= MAXIMUM_WRITTEN_OUT:
         return frozenset()
     return frozenset(found)
+
+
+def selects_by_short_rows(axes: Sequence[Axis], body: Scalar) -> bool:
+    """Whether only places in short rows decide the selects of elements that are stored row by row.
+
+    They are then written out, so that rows are stored as a whole, not each place by itself.
+    """
+    if not axes or is_symbolic(axes[-1].extent) or axes[-1].extent > MAXIMUM_WRITTEN_OUT:
+        return False
+    if all(is_symbolic(a.extent) or a.extent <= MAXIMUM_WRITTEN_OUT for a in axes[:-1]):
+        return False
+    conditions = [node.condition for node in sub_expressions(body) if isinstance(node, Select)]
+    return bool(conditions) and set(axes_of(*conditions)) == {axes[-1]}
 
 
 def operation_count(root: Scalar, *, reduced: bool) -> float:

@@ -4,7 +4,9 @@ import numpy as np
 
 from relay_tune.codegen.target import native_target
 from relay_tune.tensor.expression import (
+    binary,
     cast,
+    select,
     unary,
 )
 from relay_tune.tensor.tensor import compute, input_tensor
@@ -63,3 +65,23 @@ def test_the_same_output_twice_is_copied():
     found = run_tensors([y, y, x], {x: np.arange(4, dtype="float32")}, [], native_target())
     for array, sign in zip(found, (-1, -1, 1), strict=True):
         np.testing.assert_array_equal(array, sign * np.arange(4))
+
+
+def filled(x, width):
+    """The columns of a matrix, and zeros behind them."""
+    rows, size = x.shape
+    return compute("filled", (rows, width), lambda i, j: select(binary("lt", j, size), x[i, j], 0))
+
+
+def test_short_rows_are_written_as_a_whole():
+    x = input_tensor("x", (100, 3), "uint8")
+    result = filled(x, 4)
+    (nest,) = nests_of(result)
+    assert shape_of(nest) == ([100, 4], [])
+    data = np.arange(300, dtype=np.uint8).reshape(100, 3)
+    (found,) = run_tensors([result], {x: data}, [], native_target())
+    np.testing.assert_array_equal(found, np.pad(data, ((0, 0), (0, 1))))
+
+
+def test_the_parts_of_long_rows_are_written_apart():
+    assert len(nests_of(filled(input_tensor("x", (100, 30), "uint8"), 32))) == 2

@@ -2,9 +2,11 @@
 
 import pytest
 
-from relay_tune.schedule.nests.operation_count import written_out_axes
+from relay_tune.schedule.nests.operation_count import operation_count, written_out_axes
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
+from relay_tune.tensor.expression import Axis, Binary
+from relay_tune.tensor.tensor import input_tensor
 from tests.schedule.convolutions import convolution_program
 
 
@@ -24,3 +26,12 @@ def test_of_axes_with_as_many_tests_always_the_same_are_written_out():
         (data,) = (n for n in plan.nests if n.name == "winograd_data" and len(n.axes) > 2)
         found.add(tuple(axis in written_out_axes(data) for axis in data.axes))
     assert found == {(True, True, True, False, False)}
+
+
+@pytest.mark.parametrize(
+    "dtype, operation, count",
+    [("float32", "mul", 1), ("int32", "mul", 2), ("int32", "dot_u8s8", 1)],
+)
+def test_products_of_integers_are_added_by_an_instruction_of_their_own(dtype, operation, count):
+    x = input_tensor("x", (4,), dtype)[Axis("i", 4)]
+    assert operation_count(Binary(operation, x, x, dtype=dtype), reduced=True) == count

@@ -255,6 +255,14 @@ def test_convolutions_of_other_forms_stay_apart(typed: Any) -> None:
         assert found == [["nn.conv2d", "add", "nn.relu"], ["nn.conv2d"]]
 
 
+def test_convolutions_of_images_that_stay_in_the_second_cache_stay_apart(
+    typed: Any,
+) -> None:
+    text = f"({LARGE}, {MIX}) {{ nn.relu(nn.conv2d({DEPTHWISE}, %v, {NHWC})) }}"
+    found = kernels(Fuse()(typed(text.replace("float32", "float16"), "w", "v")))
+    assert found == [["nn.conv2d", "add", "nn.relu"], ["nn.conv2d", "nn.relu"]]
+
+
 def test_a_depthwise_result_that_others_read_leaves_its_kernel(typed: Any) -> None:
     text = f"({LARGE}, {MIX}) {{ %0 = {DEPTHWISE}; (nn.conv2d(%0, %v, {NHWC}), exp(%0)) }}"
     found = kernels(Fuse()(typed(text, "w", "v")))
