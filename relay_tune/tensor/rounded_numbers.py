@@ -120,9 +120,10 @@ def _rounded(
         case Cast(operand=operand) if operand in known:
             is_wider = np.dtype(node.dtype).itemsize > np.dtype(operand.dtype).itemsize
             return known[operand] if not is_wider or known[operand].fits(operand.dtype) else None
-        case Binary(operation="add" | "sub", left=left, right=Literal()) if left in known:
-            change = int(node.right.value) * (1 if node.operation == "add" else -1)
-            offset = known[left].offset + change
+        case Binary(operation="add" | "sub" as sign, left=left, right=Literal(value=change)) if (
+            left in known
+        ):
+            offset = known[left].offset + int(change) * (1 if sign == "add" else -1)
             return replace(known[left], offset=offset) if abs(offset) < LARGEST else None
     return None
 

@@ -76,7 +76,8 @@ def operands_in_use(loaded: BodyLoads, vectors: int, machine: Machine) -> tuple[
     sliding window), what they share stays live as far as there are registers; the rest costs loads,
     and of vectors that a row of the window shares spills. Where nothing but the window uses an
     element again, what its steps leave for each other stays live. Compilers keep shared words of
-    dot products, and spill sums for them. Shuffled operands are charged otherwise (`relay_tune/schedule/cost/access.py`).
+    dot products, and spill sums for them. Shuffled operands are charged otherwise
+    (`relay_tune/schedule/cost/access.py`).
     """
     if not loaded.counts:
         return 2, 0.0, 0.0
