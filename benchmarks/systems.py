@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -57,12 +58,14 @@ class System:
         return f"{self.package} {version(self.package.replace('_', '-'))}"
 
 
-def systems(log: str | None, chosen: Sequence[str] = USUAL_PEERS) -> list[System]:
+def systems(
+    log: str | None, chosen: Sequence[str] = USUAL_PEERS, accuracy: str = "fast"
+) -> list[System]:
     """Ours, untuned and (given a tuning log) tuned, and those of the chosen peers that are
     installed."""
-    ours = [System("relay_tune untuned", "relay_tune", prepare_ours(None))]
+    ours = [System("relay_tune untuned", "relay_tune", prepare_ours(None, accuracy))]
     if log is not None:
-        ours.append(System("relay_tune tuned", "relay_tune", prepare_ours(log)))
+        ours.append(System("relay_tune tuned", "relay_tune", prepare_ours(log, accuracy)))
     return ours + [
         peer for peer in peers() if peer.name in chosen and find_spec(peer.package) is not None
     ]
@@ -73,16 +76,19 @@ def peers() -> list[System]:
     return [
         System("onnxruntime", "onnxruntime", prepare_onnxruntime),
         System("openvino", "openvino", prepare_openvino),
+        System("openvino-bf16", "openvino", partial(prepare_openvino, precision="bf16")),
         System("torch.compile", "torch", prepare_torch),
     ]
 
 
-def prepare_ours(log: str | None) -> Callable[[Path, Inputs, int], Run]:
+def prepare_ours(log: str | None, accuracy: str = "fast") -> Callable[[Path, Inputs, int], Run]:
     """This project, with the schedules of a tuning log or the default ones."""
 
     def prepare(path: Path, inputs: Inputs, threads: int) -> Run:
         module = relay_tune.from_onnx(path)
-        model = _network(path, relay_tune.build(module, log=log, threads=threads))
+        model = _network(
+            path, relay_tune.build(module, log=log, threads=threads, accuracy=accuracy)
+        )
         return lambda: model.run(inputs)
 
     return prepare

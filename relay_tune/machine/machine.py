@@ -8,7 +8,7 @@ from math import inf
 
 from relay_tune.machine.coefficients import MEASURED_ON_SERVERS, Coefficients
 from relay_tune.machine.intrinsic import Intrinsic
-from relay_tune.machine.pattern import WORD_PATTERNS, TilePattern
+from relay_tune.machine.pattern import INTEGER_PATTERNS, TilePattern
 
 LINE_BYTES = 64
 """Of a line in the caches of all processors that code is generated for."""
@@ -115,7 +115,7 @@ class Machine:
     @property
     def multiplies_words(self) -> bool:
         """Whether one of its dot products is of words of narrow integers."""
-        return any(pattern.name in self.dot_products for pattern in WORD_PATTERNS)
+        return any(pattern.name in self.dot_products for pattern in INTEGER_PATTERNS)
 
     @property
     def caches(self) -> tuple[Memory, ...]:

@@ -9,7 +9,9 @@ the right one have a group of steps for each column:
 
 Dot products of words run on the lanes of vectors instead. A word is 32 bits of narrow elements:
 
-    result += sum(g < group) left[g] * right[g]            in each lane, modulo 2^32
+    result += sum(g < group) left[g] * right[g]            in each lane
+
+Sums of integers are modulo 2^32, those of bfloat16 are rounded as float32.
 """
 
 from __future__ import annotations
@@ -95,19 +97,21 @@ BFLOAT16_PAIRS = TilePattern(
 
 @dataclass(frozen=True, slots=True)
 class WordPattern:
-    """A dot product of two words, which is added to a sum in int32.
+    """A dot product of two words, which is added to a sum of 32 bits.
 
     Attributes:
         name: of the operation on words (`relay_tune.tensor.expression`), and of its algorithm.
         left: the dtype of the elements of the left word; the lowest bits have the first one.
         right: that of the right one.
         bits: of an element.
+        result: the dtype of the sum.
     """
 
     name: str
     left: str
     right: str
     bits: int
+    result: str = "int32"
 
     @property
     def group(self) -> int:
@@ -117,7 +121,7 @@ class WordPattern:
     @property
     def unit(self) -> str:
         """What computes it, as rates of machines are called."""
-        return f"int{self.bits}"
+        return self.left.removeprefix("u")
 
 
 WORD_BITS = 32
@@ -126,6 +130,9 @@ UNSIGNED_BY_SIGNED = WordPattern("dot_u8s8", "uint8", "int8", 8)
 SIGNED_BYTES = WordPattern("dot_s8s8", "int8", "int8", 8)
 UNSIGNED_BYTES = WordPattern("dot_u8u8", "uint8", "uint8", 8)
 PAIRS = WordPattern("dot_s16s16", "int16", "int16", 16)
+BFLOAT16_WORDS = WordPattern("dot_b16b16", "bfloat16", "bfloat16", 16, "float32")
 
-WORD_PATTERNS = (UNSIGNED_BY_SIGNED, SIGNED_BYTES, UNSIGNED_BYTES, PAIRS)
+INTEGER_PATTERNS = (UNSIGNED_BY_SIGNED, SIGNED_BYTES, UNSIGNED_BYTES, PAIRS)
+
+WORD_PATTERNS = (*INTEGER_PATTERNS, BFLOAT16_WORDS)
 """Those that algorithms bring sums of products to."""

@@ -18,8 +18,8 @@ class Accuracy(StrEnum):
         FAST: also those with results within 1e-5 of the largest of their row or tile. A result
             depends on no value that it does not depend on mathematically, save on those in its tile
             of a Winograd convolution, which is part of one sample.
-        RELAXED: all of them; the values of a sample may cost others digits, or all digits if they
-            are infinite or NaN.
+        RELAXED: all of them; factors may be rounded to bfloat16, and the values of a sample may
+            cost others digits, or all digits if they are infinite or NaN.
     """
 
     EXACT = "exact"
@@ -41,24 +41,38 @@ class Mixing(IntEnum):
     SAMPLES = 2
 
 
+class Rounding(IntEnum):
+    """How large rounding errors are.
+
+    Attributes:
+        OF_SUMS: as those of direct sums in float32.
+        MORE: somewhat larger.
+        OF_FACTORS: as of products whose factors have fewer digits than the program says.
+    """
+
+    OF_SUMS = 0
+    MORE = 1
+    OF_FACTORS = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Exactness:
     """What an algorithm keeps of direct sums.
 
     Attributes:
         mixing: which values a result depends on beside its own.
-        rounds_more: whether rounding errors are larger than those of direct sums in float32.
+        rounding: how large rounding errors are.
     """
 
     mixing: Mixing = Mixing.NOTHING
-    rounds_more: bool = False
+    rounding: Rounding = Rounding.OF_SUMS
 
 
 _LIMITS: Mapping[Accuracy, Exactness] = MappingProxyType(
     {
         Accuracy.EXACT: Exactness(),
-        Accuracy.FAST: Exactness(Mixing.TILE, rounds_more=True),
-        Accuracy.RELAXED: Exactness(Mixing.SAMPLES, rounds_more=True),
+        Accuracy.FAST: Exactness(Mixing.TILE, Rounding.MORE),
+        Accuracy.RELAXED: Exactness(Mixing.SAMPLES, Rounding.OF_FACTORS),
     }
 )
 """What each level allows at most."""
@@ -67,7 +81,7 @@ _LIMITS: Mapping[Accuracy, Exactness] = MappingProxyType(
 def is_allowed(exactness: Exactness, accuracy: Accuracy) -> bool:
     """Whether an algorithm of this exactness may be chosen."""
     limit = _LIMITS[accuracy]
-    return exactness.mixing <= limit.mixing and exactness.rounds_more <= limit.rounds_more
+    return exactness.mixing <= limit.mixing and exactness.rounding <= limit.rounding
 
 
 def least_accuracy(exactness: Exactness) -> Accuracy:

@@ -39,7 +39,9 @@ on another way.
 `eq` .. `ge` give bool."""
 
 DOT_PRODUCTS = frozenset(each.name for each in WORD_PATTERNS)
-"""Operations on int32 whose bits are several narrow elements (`relay_tune.machine.pattern`)."""
+"""Operations on int32, whose bits are several narrow elements (`relay_tune.machine.pattern`)."""
+
+_DOT_PRODUCT_TYPES = {each.name: each.result for each in WORD_PATTERNS}
 
 PRODUCTS = DOT_PRODUCTS | {"mul"}
 """What is summed in one instruction with its addition."""
@@ -133,7 +135,7 @@ class Unary(Scalar):
 @quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Binary(Scalar):
-    """One of BINARY_OPERATIONS on operands of one dtype, or of DOT_PRODUCTS on int32."""
+    """One of BINARY_OPERATIONS on operands of one dtype, or of DOT_PRODUCTS on words of int32."""
 
     operation: str
     left: Scalar
@@ -215,7 +217,7 @@ def unary(operation: str, operand: Scalar) -> Scalar:
 
 
 def binary(operation: str, left: Scalar | Number, right: Scalar | Number) -> Scalar:
-    """One of BINARY_OPERATIONS; a plain number takes the dtype of the other operand.
+    """One of BINARY_OPERATIONS or DOT_PRODUCTS; a number takes the dtype of the other operand.
 
     Index arithmetic with neutral literals (`i + 0`, `i * 1`, `0 * i`) is simplified.
     """
@@ -228,7 +230,13 @@ def binary(operation: str, left: Scalar | Number, right: Scalar | Number) -> Sca
         simple = _simplify_index(operation, left, right)
         if simple is not None:
             return simple
-    return Binary(operation, left, right, dtype="bool" if operation in COMPARISONS else left.dtype)
+    return Binary(operation, left, right, dtype=_binary_dtype(operation, left.dtype))
+
+
+def _binary_dtype(operation: str, operands: str) -> str:
+    if operation in COMPARISONS:
+        return "bool"
+    return _DOT_PRODUCT_TYPES.get(operation, operands)
 
 
 def select(condition: Scalar, if_true: Scalar, if_false: Scalar | Number) -> Scalar:

@@ -79,18 +79,21 @@ def reduction_identity(operation: str, dtype: np.dtype[Any]) -> Any:
 
 
 def _dot_product(pattern: WordPattern, left: Array, right: Array) -> Array:
-    """The products of the narrow elements of words, summed modulo 2^32."""
-    total = np.zeros(np.broadcast_shapes(np.shape(left), np.shape(right)), np.int64)
-    for number in range(pattern.group):
-        total += _element(left, number, pattern.left) * _element(right, number, pattern.right)
-    return total.astype(np.int32)
+    """The products of the narrow elements of words, summed in the type of the sum."""
+    total = np.zeros(np.broadcast_shapes(np.shape(left), np.shape(right)), pattern.result)
+    for number in reversed(range(pattern.group)):
+        factors = (
+            _element(word, number, pattern.bits, dtype).astype(pattern.result)
+            for word, dtype in ((left, pattern.left), (right, pattern.right))
+        )
+        total += np.multiply(*factors)
+    return total
 
 
-def _element(word: Array, number: int, dtype: str) -> Array:
+def _element(word: Array, number: int, bits: int, dtype: str) -> Array:
     """An element of words, the first in their lowest bits."""
-    narrow = DTYPES[dtype]
-    part: Array = (np.asarray(word) >> (8 * narrow.itemsize * number)).astype(narrow)
-    return part.astype(np.int64)
+    stored: Array = (np.asarray(word) >> (bits * number)).astype(f"uint{bits}")
+    return stored.view(DTYPES[dtype])
 
 
 def erf(operand: Array) -> Array:

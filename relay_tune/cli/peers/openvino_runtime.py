@@ -1,4 +1,4 @@
-"""OpenVINO for short latency in float32, without copies of inputs and outputs."""
+"""OpenVINO for short latency, without copies of inputs and outputs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from pathlib import Path
 from relay_tune.cli.peers.peer import Array, Run
 
 
-def prepare_openvino(path: Path, inputs: Mapping[str, Array], threads: int) -> Run:
-    """A compiled model for a file."""
+def prepare_openvino(
+    path: Path, inputs: Mapping[str, Array], threads: int, *, precision: str = "f32"
+) -> Run:
+    """A compiled model for a file, which computes floats in a precision: `f32` or `bf16`."""
     runtime = import_module("openvino")
     settings = {
         "INFERENCE_NUM_THREADS": threads,
         "NUM_STREAMS": 1,
         "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_PRECISION_HINT": "f32",
+        "INFERENCE_PRECISION_HINT": precision,
     }
     compiled = runtime.Core().compile_model(str(path), "CPU", settings)
     request = compiled.create_infer_request()

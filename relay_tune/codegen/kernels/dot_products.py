@@ -7,7 +7,7 @@ wider ones are halved.
 from __future__ import annotations
 
 from relay_tune.codegen.arithmetic import Arithmetic
-from relay_tune.codegen.llvm_types import is_signed, value_type
+from relay_tune.codegen.llvm_types import is_float, is_signed, value_type
 from relay_tune.machine.architecture import DotProduct
 from relay_tune.machine.pattern import WORD_BITS, WORD_PATTERNS, WordPattern
 
@@ -17,28 +17,32 @@ _PATTERNS = {each.name: each for each in WORD_PATTERNS}
 def dot_product(
     a: Arithmetic, operation: str, left: str, right: str, addend: str | None = None
 ) -> str:
-    """The text of `operation(left, right)` on words, added to `addend` if there is one."""
+    """The text of `operation(left, right)` on words, added to `addend` if there is one.
+
+    Of `a` the lanes count.
+    """
     pattern = _PATTERNS[operation]
+    words, sums = a.of("int32"), a.of(pattern.result)
     usable = [each for each in a.writer.dot_products if each.pattern == pattern]
     if not usable:
-        return _added(a, _by_elements(a, pattern, left, right), addend)
+        return _by_elements(words, sums, pattern, left, right, addend)
     widths = {each.lanes: each for each in reversed(usable)}
     width = min((n for n in widths if n >= a.lanes), default=max(widths))
     if width < a.lanes:
-        return _in_halves(a, operation, left, right, addend)
-    wide = a.at_lanes(width)
-    x, y = (_widened(a, text, width) for text in (left, right))
-    total = None if addend is None else _widened(a, addend, width)
-    return _narrowed(a, _instruction(wide, widths[width], x, y, total), width)
+        return _in_halves(words, sums, operation, left, right, addend)
+    x, y = (_widened(words, text, width) for text in (left, right))
+    total = None if addend is None else _widened(sums, addend, width)
+    known, wide = widths[width], sums.at_lanes(width)
+    return _narrowed(sums, _instruction(wide, known, x, y, total), width)
 
 
 def _instruction(
     a: Arithmetic, known: DotProduct, left: str, right: str, addend: str | None
 ) -> str:
-    factor, total = known.factor_type, known.sum_type
+    factor, total, words = known.factor_type, known.sum_type, a.of("int32")
     arguments = []
     for text in (left, right):
-        cast = a.writer.pure(f"bitcast {total} {text} to {factor}")
+        cast = a.writer.pure(f"bitcast {words.type} {text} to {factor}")
         arguments.append(f"{factor} {cast}")
     types = [factor, factor]
     if known.accumulates:
@@ -51,45 +55,59 @@ def _instruction(
     return a.writer.pure(f"call {total} {known.fixed}({total} {added})") if known.fixed else added
 
 
-def _added(a: Arithmetic, total: str, addend: str | None) -> str:
-    return total if addend is None else a.binary("add", addend, total)
-
-
-def _by_elements(a: Arithmetic, pattern: WordPattern, left: str, right: str) -> str:
+def _by_elements(
+    words: Arithmetic,
+    sums: Arithmetic,
+    pattern: WordPattern,
+    left: str,
+    right: str,
+    addend: str | None,
+) -> str:
     """Each element shifted to its place, multiplied and added, as any machine can."""
-    total: str | None = None
-    for number in range(pattern.group):
-        parts = [
-            _element(a, text, number, pattern.bits, signed=is_signed(dtype))
+    total = addend
+    for number in reversed(range(pattern.group)):
+        x, y = (
+            _element(words, text, number, pattern.bits, dtype)
             for text, dtype in ((left, pattern.left), (right, pattern.right))
-        ]
-        total = _added(a, a.binary("mul", *parts), total)
+        )
+        total = _multiplied(sums, x, y, total)
     assert total is not None
     return total
 
 
-def _element(a: Arithmetic, word: str, number: int, bits: int, *, signed: bool) -> str:
-    """An element of a word, extended to 32 bits."""
+def _multiplied(a: Arithmetic, left: str, right: str, addend: str | None) -> str:
+    """A product, added to what there is."""
+    if is_float(a.dtype):
+        return a.multiply_add(left, right, a.number(0) if addend is None else addend)
+    found = a.binary("mul", left, right)
+    return found if addend is None else a.binary("add", addend, found)
+
+
+def _element(a: Arithmetic, word: str, number: int, bits: int, dtype: str) -> str:
+    """An element of a word, as one of 32 bits; of a bfloat16 these begin with its own."""
     above = WORD_BITS - bits * (number + 1)
     shifted = a.binary("shl", word, a.number(above)) if above else word
-    return a.binary("ashr" if signed else "lshr", shifted, a.number(WORD_BITS - bits))
+    if is_float(dtype):
+        first = a.number(-1 << (WORD_BITS - bits))
+        return a.convert("bitcast", a.binary("and", shifted, first), "float32")
+    extend = "ashr" if is_signed(dtype) else "lshr"
+    return a.binary(extend, shifted, a.number(WORD_BITS - bits))
 
 
-def _in_halves(a: Arithmetic, operation: str, left: str, right: str, addend: str | None) -> str:
-    half = a.lanes // 2
-    narrow = a.at_lanes(half)
+def _in_halves(
+    words: Arithmetic, sums: Arithmetic, operation: str, left: str, right: str, addend: str | None
+) -> str:
+    half = words.lanes // 2
+    narrow = sums.at_lanes(half)
     found = []
     for first in (0, half):
         numbers = range(first, first + half)
-        parts = [
-            None if text is None else _picked(a, text, a.lanes, numbers)
-            for text in (left, right, addend)
-        ]
-        assert parts[0] is not None and parts[1] is not None
-        found.append(dot_product(narrow, operation, parts[0], parts[1], parts[2]))
-    order = ", ".join(f"i32 {n}" for n in range(a.lanes))
+        x, y = (_picked(words, text, numbers) for text in (left, right))
+        total = None if addend is None else _picked(sums, addend, numbers)
+        found.append(dot_product(narrow, operation, x, y, total))
+    order = ", ".join(f"i32 {n}" for n in range(words.lanes))
     pair = ", ".join(f"{narrow.type} {text}" for text in found)
-    return a.writer.pure(f"shufflevector {pair}, <{a.lanes} x i32> <{order}>")
+    return words.writer.pure(f"shufflevector {pair}, <{words.lanes} x i32> <{order}>")
 
 
 def _widened(a: Arithmetic, text: str, width: int) -> str:
@@ -99,7 +117,7 @@ def _widened(a: Arithmetic, text: str, width: int) -> str:
     if not a.lanes:
         wide = value_type(a.dtype, width)
         return a.writer.pure(f"insertelement {wide} poison, {a.type} {text}, i64 0")
-    return _picked(a, text, a.lanes, [min(n, a.lanes - 1) for n in range(width)])
+    return _picked(a, text, [min(n, a.lanes - 1) for n in range(width)])
 
 
 def _narrowed(a: Arithmetic, text: str, width: int) -> str:
@@ -108,10 +126,10 @@ def _narrowed(a: Arithmetic, text: str, width: int) -> str:
     if not a.lanes:
         wide = value_type(a.dtype, width)
         return a.writer.pure(f"extractelement {wide} {text}, i64 0")
-    return _picked(a.at_lanes(width), text, width, range(a.lanes))
+    return _picked(a.at_lanes(width), text, range(a.lanes))
 
 
-def _picked(a: Arithmetic, text: str, lanes: int, numbers: range | list[int]) -> str:
+def _picked(a: Arithmetic, text: str, numbers: range | list[int]) -> str:
     """The lanes with these numbers."""
     order = ", ".join(f"i32 {n}" for n in numbers)
     return a.writer.pure(

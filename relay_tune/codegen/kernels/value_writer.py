@@ -22,6 +22,7 @@ from relay_tune.tensor.expression import (
     COMPARISONS,
     DOT_PRODUCTS,
     INDEX,
+    PRODUCTS,
     Axis,
     Binary,
     Cast,
@@ -125,7 +126,7 @@ class ValueWriter:
         """a * b + c in one instruction, for floats and for dot products of words."""
         if node.operation != "add":
             return None
-        fused = frozenset({"mul"}) if is_float(node.dtype) else DOT_PRODUCTS
+        fused = PRODUCTS if is_float(node.dtype) else DOT_PRODUCTS
         for product, addend in ((node.right, node.left), (node.left, node.right)):
             if isinstance(product, Binary) and product.operation in fused:
                 values = [self.value(e) for e in (product.left, product.right, addend)]

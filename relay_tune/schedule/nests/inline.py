@@ -83,7 +83,8 @@ def inline_stages(
             continue
         body = _without_empty_reduction(tensor.body)
         stage = Stage(tensor, tensor.axes, share_equal(simplify(_inline_loads(body, inlined))))
-        is_stored = tensor not in outputs and _is_stored(stage, constants)
+        has_places = tensor not in outputs and all(load for _, load in readers[tensor])
+        is_stored = has_places and _is_stored(stage, constants)
         if is_stored or _worth_inlining(stage, outputs, readers[tensor]):
             inlined[tensor] = stage
         else:

@@ -173,7 +173,7 @@ class AppliedAlgorithm:
         every = [each.algorithm.exactness for each in self.rewrites]
         return Exactness(
             max((each.mixing for each in every), default=Exactness().mixing),
-            any(each.rounds_more for each in every),
+            max((each.rounding for each in every), default=Exactness().rounding),
         )
 
     @property

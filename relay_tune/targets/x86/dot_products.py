@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relay_tune.machine.architecture import DotProduct
-from relay_tune.machine.pattern import PAIRS, UNSIGNED_BY_SIGNED
+from relay_tune.machine.pattern import BFLOAT16_WORDS, PAIRS, UNSIGNED_BY_SIGNED
 
 _FIXED = 'asm "", "=v,0"'
 """No instruction. LLVM 22 adds up the products of several steps before it adds them to a sum: that
@@ -44,17 +44,25 @@ def _pairs(bits: int, instruction: str, *features: str, mnemonic: str = "vpmaddw
     )
 
 
-DOT_PRODUCTS = (
-    DotProduct(
+def _bfloats(bits: int, *features: str) -> DotProduct:
+    """VDPBF16PS: pairs of bfloat16, summed in float32; what is subnormal counts as zero."""
+    return DotProduct(
         dtype="bfloat16",
-        sum_type="<16 x float>",
-        factor_type="<32 x bfloat>",
-        instruction="llvm.x86.avx512bf16.dpbf16ps.512",
+        sum_type=f"<{bits // 32} x float>",
+        factor_type=f"<{bits // 16} x bfloat>",
+        instruction=f"llvm.x86.avx512bf16.dpbf16ps.{bits}",
         steps=2,
-        features=("avx512bf16",),
-        vector_bits=512,
+        features=("avx512bf16", *features),
+        vector_bits=bits,
+        pattern=BFLOAT16_WORDS,
         mnemonic="vdpbf16ps",
-    ),
+    )
+
+
+DOT_PRODUCTS = (
+    _bfloats(512),
+    _bfloats(256, "avx512vl"),
+    _bfloats(128, "avx512vl"),
     _bytes_in_fours(512, "avx512vnni"),
     _bytes_in_fours(256, "avx512vnni", "avx512vl"),
     _bytes_in_fours(256, "avxvnni"),

@@ -91,7 +91,7 @@ def test_what_is_no_form_is_malformed(form: object) -> None:
 
 
 def test_several_rewrites_are_as_exact_as_the_least_exact_of_them() -> None:
-    mixing = replace(LAST, exactness=Exactness(Mixing.SAMPLES, rounds_more=False))
+    mixing = replace(LAST, exactness=Exactness(Mixing.SAMPLES))
     applied = AppliedAlgorithm(SPLIT(parts=4).rewrites + mixing().rewrites)
     assert applied.exactness == mixing.exactness
     assert DIRECT.exactness == SPLIT(parts=4).exactness == Exactness()

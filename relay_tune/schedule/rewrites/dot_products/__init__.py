@@ -1,1 +1,1 @@
-"""Sums of products of narrow integers, as dot products of words."""
+"""Sums of products of narrow elements, as dot products of words."""

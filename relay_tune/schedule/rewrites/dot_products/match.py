@@ -1,9 +1,10 @@
-"""Which stages are sums of products of narrow integers, and how their operands become words.
+"""Which stages are sums of products of narrow elements, and how their operands become words.
 
     y[..] = sum(.., k, ..) int32(a[.., k + p, ..]) * int32(b[.., k, ..])
 
 One of the operands has its dimension of k to itself: words of it end with zeros where k ends in the
-middle of a word, so that nothing else is added there, whatever the other operand has.
+middle of a word, so that nothing else is added there, whatever integers the other operand has. Of
+floats both operands have, for an infinity times zero is no zero.
 """
 
 from __future__ import annotations
@@ -16,12 +17,19 @@ from math import prod
 from relay_tune.machine.pattern import WordPattern
 from relay_tune.tensor.affine import Affine, combined
 from relay_tune.tensor.expression import Axis, Binary, Cast, Literal, Load, Reduce, Scalar, Tensor
+from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.tensor.size import is_integer, is_symbolic, nominal
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of
 
 OTHER_SIGN = {("int8", "uint8"): 128, ("uint8", "int8"): -128}
 """What is added to bytes so that they are of another type, whose bits differ in the first one."""
+
+WIDENED = frozenset({("int8", "int16"), ("uint8", "int16")})
+"""What other elements become without a change."""
+
+ROUNDED = frozenset({("float32", "bfloat16"), ("float16", "bfloat16")})
+"""What they become in fewer digits."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -33,6 +41,7 @@ class Operand:
         dtype: of the elements of its words.
         dimension: of its tensor, along which the axis runs.
         start: where the axis begins in that dimension, as a sum of multiples of expressions.
+        extent: of the axis.
         group: elements of a word.
         is_whole: whether the axis is all of the dimension.
     """
@@ -41,6 +50,7 @@ class Operand:
     dtype: str
     dimension: int
     start: Affine
+    extent: int
     group: int
     is_whole: bool
 
@@ -48,6 +58,11 @@ class Operand:
     def offset(self) -> int:
         """What is added to each element."""
         return OTHER_SIGN.get((self.load.dtype, self.dtype), 0)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether elements lose digits."""
+        return (self.load.dtype, self.dtype) in ROUNDED
 
     @property
     def is_aligned(self) -> bool:
@@ -58,7 +73,7 @@ class Operand:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DotProducts:
-    """A stage that sums products of narrow integers.
+    """A stage that sums products of narrow elements.
 
     Attributes:
         stage: the sums.
@@ -78,6 +93,11 @@ class DotProducts:
         return self.left, self.right
 
     @property
+    def rounds(self) -> bool:
+        """Whether elements lose digits."""
+        return any(each.rounds for each in self.operands)
+
+    @property
     def steps(self) -> int:
         """Words that are multiplied for each sum."""
         total = self.stage.body
@@ -86,12 +106,16 @@ class DotProducts:
         return nominal(others) * -(-self.axis.extent // self.left.group)
 
 
-def match_dot_products(stage: Tensor, pattern: WordPattern) -> DotProducts | None:
+def match_dot_products(
+    stage: Tensor, pattern: WordPattern, *, rounds: bool = False
+) -> DotProducts | None:
     """How a stage is computed by dot products of a pattern; None if it is none.
 
-    Of several axes that words can be made of, it is one with the fewest words.
+    Of several axes that words can be made of, it is one with the fewest words. Elements lose digits
+    only where `rounds` says so.
     """
-    return min(_ways(stage, pattern), key=lambda way: (_copies(way), way.steps), default=None)
+    ways = (way for way in _ways(stage, pattern) if rounds or not way.rounds)
+    return min(ways, key=lambda way: (_copies(way), way.steps), default=None)
 
 
 def _copies(way: DotProducts) -> int:
@@ -100,7 +124,7 @@ def _copies(way: DotProducts) -> int:
 
 
 def _ways(stage: Tensor, pattern: WordPattern) -> Iterator[DotProducts]:
-    if not isinstance(stage, Computed) or stage.dtype != "int32":
+    if not isinstance(stage, Computed) or stage.dtype != pattern.result:
         return
     total = stage.body
     if not isinstance(total, Reduce) or total.operation != "sum":
@@ -113,24 +137,25 @@ def _ways(stage: Tensor, pattern: WordPattern) -> Iterator[DotProducts]:
             continue
         first = _operand(left, axis, pattern.left, pattern)
         second = _operand(right, axis, pattern.right, pattern)
-        if first is not None and second is not None and _is_sound(first, second):
+        if first is None or second is None:
+            continue
+        if _is_sound(first, second, is_float=is_float(pattern.result)):
             yield DotProducts(stage, axis, first, second)
 
 
 def _factors(body: Scalar) -> tuple[Load, Load] | None:
-    """The loads of which a body multiplies the numbers as int32."""
-    match body:
-        case Binary(
-            operation="mul", left=Cast(operand=Load() as a), right=Cast(operand=Load() as b)
-        ):
-            return a, b
-    return None
+    """The loads of which a body multiplies the numbers, converted or not."""
+    if not isinstance(body, Binary) or body.operation != "mul":
+        return None
+    left, right = (
+        side.operand if isinstance(side, Cast) else side for side in (body.left, body.right)
+    )
+    return (left, right) if isinstance(left, Load) and isinstance(right, Load) else None
 
 
 def _operand(load: Load, axis: Axis, dtype: str, pattern: WordPattern) -> Operand | None:
     """A load as words along an axis; None where it does not move along it element by element."""
-    widens = dtype == "int16" and load.dtype in ("int8", "uint8")
-    if load.dtype != dtype and not widens and (load.dtype, dtype) not in OTHER_SIGN:
+    if load.dtype != dtype and (load.dtype, dtype) not in WIDENED | ROUNDED | OTHER_SIGN.keys():
         return None
     moving = [place for place, index in enumerate(load.indices) if axis in axes_of(index)]
     if len(moving) != 1:
@@ -144,7 +169,7 @@ def _operand(load: Load, axis: Axis, dtype: str, pattern: WordPattern) -> Operan
     if any(map(is_symbolic, (size, start.constant, *start.terms.values()))):
         return None
     is_whole = start.is_constant and not start.constant and size == axis.extent
-    return Operand(load, dtype, place, start, pattern.group, is_whole)
+    return Operand(load, dtype, place, start, axis.extent, pattern.group, is_whole)
 
 
 def sum_of_multiples(index: Scalar) -> Affine:
@@ -159,6 +184,10 @@ def sum_of_multiples(index: Scalar) -> Affine:
     return Affine({index: 1})
 
 
-def _is_sound(left: Operand, right: Operand) -> bool:
-    """Whether one of them ends with zeros, and is not moved from zero; the other one may be."""
-    return any(each.is_whole and not each.offset for each in (left, right))
+def _is_sound(left: Operand, right: Operand, *, is_float: bool) -> bool:
+    """Whether one of them ends with zeros, and is not moved from zero; the other one may be.
+
+    Floats end with zeros in both, if they do not end with a word.
+    """
+    filled = [each.is_whole and not each.offset for each in (left, right)]
+    return all(filled) if is_float and left.extent % left.group else any(filled)

@@ -1,34 +1,50 @@
-"""Sums of products of narrow integers by dot products of words, an algorithm a pattern."""
+"""Sums of products of narrow elements by dot products of words, an algorithm a pattern."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from relay_tune.machine.machine import Machine
-from relay_tune.machine.pattern import WORD_PATTERNS, WordPattern
-from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.machine.pattern import BFLOAT16_WORDS, INTEGER_PATTERNS, WordPattern
+from relay_tune.schedule.accuracy import Accuracy, Exactness, Rounding
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters
 from relay_tune.schedule.rewrites.dot_products.stages import has_dot_products, word_program
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.program import TensorProgram
 
 
-def words(pattern: WordPattern) -> Algorithm:
-    """The algorithm that brings sums to a pattern; it is exact."""
+def words(
+    pattern: WordPattern, *, name: str = "", rounding: Rounding = Rounding.OF_SUMS
+) -> Algorithm:
+    """The algorithm that brings sums to a pattern, called as that or by a name of its own."""
+    rounds = rounding is Rounding.OF_FACTORS
 
     def offers(
         program: TensorProgram, nests: Sequence[Step], accuracy: Accuracy
     ) -> Iterator[Parameters]:
-        if has_dot_products(program, pattern):
+        if has_dot_products(program, pattern, rounds=rounds):
             yield Parameters()
 
     def rewritten(program: TensorProgram, parameters: Parameters) -> TensorProgram | None:
-        return word_program(program, pattern)
+        return word_program(program, pattern, rounds=rounds)
 
     def needs(machine: Machine) -> bool:
         return pattern.name in machine.dot_products
 
-    return Algorithm(pattern.name, offers, rewritten=rewritten, needs=needs)
+    exactness = Exactness(rounding=rounding)
+    return Algorithm(
+        name or pattern.name, offers, exactness=exactness, rewritten=rewritten, needs=needs
+    )
 
 
-DOT_PRODUCTS = tuple(map(words, WORD_PATTERNS))
+BFLOAT16_SUMS = words(BFLOAT16_WORDS, rounding=Rounding.MORE)
+"""Products of what is bfloat16 already.
+
+A product is exact. Of two that are added at once, instructions round the sum to odd (AArch64) or in
+an order of their own; what is subnormal is zero.
+"""
+
+BF16 = words(BFLOAT16_WORDS, name="bf16", rounding=Rounding.OF_FACTORS)
+"""Products of float32, each factor rounded to bfloat16 (to nearest, ties to even)."""
+
+DOT_PRODUCTS = (*map(words, INTEGER_PATTERNS), BFLOAT16_SUMS, BF16)

@@ -1,4 +1,4 @@
-"""Sums of products of narrow integers by dot products of words, as ordinary stages of a program.
+"""Sums of products of narrow elements by dot products of words, as ordinary stages of a program.
 
     before:  y[m, o] = sum(k < 7) int32(x[m, k]) * int32(w[o, k])
     after:   xs[m, p] = x[m, p] if p < 7 else 0                             8 elements: 2 words
@@ -8,7 +8,8 @@
 Data that are whole words already are read where they are. Words of constants are made when the
 program is built. A word is an element of 32 bits like a
 float32: tiles, panels, epilogues, blocks and threads of the sums are those of products of floats.
-Sums wrap modulo 2^32 as those of int32 do, whatever the order.
+Sums of integers wrap modulo 2^32 as those of int32 do, whatever the order; those of bfloat16 are
+float32.
 
 Instructions take bytes of certain signs. With 128 added to signed ones, sum(x * w) is
 sum((x + 128) * w) - 128 * sum(w).
@@ -16,7 +17,7 @@ sum((x + 128) * w) - 128 * sum(w).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from math import prod
 
 from relay_tune.machine.pattern import WORD_BITS, WordPattern
@@ -29,10 +30,8 @@ from relay_tune.schedule.rewrites.dot_products.match import (
 )
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.dependencies import tensors_in_order
-from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import (
     Axis,
-    Binary,
     Load,
     Reduce,
     Scalar,
@@ -42,25 +41,32 @@ from relay_tune.tensor.expression import (
     index_value,
     literal,
     reduce,
+    reinterpret,
     select,
 )
 from relay_tune.tensor.program import TensorProgram
-from relay_tune.tensor.scalar_semantics import Array
-from relay_tune.tensor.tensor import Computed, Input, WordView, compute, input_tensor, words_of
+from relay_tune.tensor.scalar_semantics import is_float, numpy_dtype
+from relay_tune.tensor.tensor import Computed, Input, compute, words_of
 from relay_tune.tensor.walk import axes_of, substitute
 
 
-def has_dot_products(program: TensorProgram, pattern: WordPattern) -> bool:
-    """Whether a program has sums that dot products of a pattern compute."""
+def has_dot_products(program: TensorProgram, pattern: WordPattern, *, rounds: bool = False) -> bool:
+    """Whether a program has sums that dot products of a pattern compute.
+
+    With `rounds`, such that elements lose digits in one of them.
+    """
     stages = tensors_in_order(program.outputs)
-    return any(match_dot_products(stage, pattern) is not None for stage in stages)
+    found = (match_dot_products(stage, pattern, rounds=rounds) for stage in stages)
+    return any(each is not None and each.rounds is rounds for each in found)
 
 
-def word_program(program: TensorProgram, pattern: WordPattern) -> TensorProgram | None:
+def word_program(
+    program: TensorProgram, pattern: WordPattern, *, rounds: bool = False
+) -> TensorProgram | None:
     """The program with dot products of words in place of its products; None if it has none."""
 
     def rewrite(stage: Computed, rewriting: Rewriting) -> Computed | None:
-        found = match_dot_products(stage, pattern)
+        found = match_dot_products(stage, pattern, rounds=rounds)
         return None if found is None else _in_words(found, pattern, rewriting)
 
     return with_rewritten_stages(program, rewrite)
@@ -73,7 +79,7 @@ def _in_words(found: DotProducts, pattern: WordPattern, rewriting: Rewriting) ->
     steps = Axis(found.axis.name, -(-found.axis.extent // pattern.group))
     left, right = (_word(each, steps, rewriting) for each in found.operands)
     axes = [steps if axis is found.axis else axis for axis in total.axes]
-    body = reduce("sum", axes, Binary(pattern.name, left, right, dtype="int32"))
+    body = reduce("sum", axes, binary(pattern.name, left, right))
     sums = Computed(
         name=stage.name, shape=stage.shape, dtype=stage.dtype, axes=stage.axes, body=body
     )
@@ -96,26 +102,17 @@ def _in_words(found: DotProducts, pattern: WordPattern, rewriting: Rewriting) ->
 def _word(operand: Operand, step: Axis, rewriting: Rewriting) -> Load:
     """The word of an operand at a step."""
     start, at, indices = operand.start, operand.dimension, operand.load.indices
-    others = (*indices[:at], *indices[at + 1 :])
+    before, behind = indices[:at], indices[at + 1 :]
     if not operand.is_aligned:
         words = folded(_overlapping(operand, rewriting), rewriting)
-        return words[(*others, _expression(start, 1) + step * operand.group)]
-    words = words_of(_narrowed(operand, rewriting), operand.group)
-    known: Tensor = words
-    if operand.load.tensor in rewriting.constants:
-        known = _constant_words(words, operand.load.tensor, rewriting)
-    return known[(*others, _expression(start, operand.group) + step)]
-
-
-def _constant_words(words: WordView, source: Tensor, rewriting: Rewriting) -> Input:
-    """Words of a constant, as a constant of int32."""
-    assert isinstance(source, Input)
-    whole = compute(f"{source.name}_words", words.shape, lambda *at: words[at])
-
-    def elements(arrays: Mapping[Tensor, Array]) -> Array:
-        return evaluate([whole], {source: arrays[source]})[0]
-
-    return rewriting.constant(input_tensor(whole.name, whole.shape, "int32"), (source,), elements)
+        return words[(*before, *behind, _expression(start, 1) + step * operand.group)]
+    place = _expression(start, operand.group) + step
+    if _is_assembled(operand, rewriting):
+        return folded(_assembled(operand, rewriting), rewriting)[(*before, place, *behind)]
+    view = words_of(_narrowed(operand, rewriting), operand.group)
+    stored = folded(compute(f"{view.name}_words", view.shape, lambda *i: view[i]), rewriting)
+    known: Tensor = stored if isinstance(stored, Input) else view
+    return known[(*before, *behind, place)]
 
 
 def _expression(start: Affine, divisor: int) -> Scalar:
@@ -144,35 +141,74 @@ def _narrowed(operand: Operand, rewriting: Rewriting) -> Tensor:
         value = _part(operand, source[(*outer[:place], inner, *outer[place:])])
         return value if size % group == 0 else select(binary("lt", inner, size), value, 0)
 
-    return compute(f"{source.name}_narrow", (*others, -(-size // group) * group), element)
+    narrow = compute(f"{source.name}_narrow", (*others, -(-size // group) * group), element)
+    return folded(narrow, rewriting)
 
 
 def _is_given(tensor: Tensor) -> bool:
     return isinstance(tensor, Input)
 
 
+def _is_assembled(operand: Operand, rewriting: Rewriting) -> bool:
+    """Whether words are put together from elements as wide as they, which lie apart.
+
+    Elements that lie side by side, or are narrow, are copied with less work.
+    """
+    source = rewriting.now(operand.load.tensor)
+    bits = 8 * numpy_dtype(source.dtype).itemsize
+    return bits == WORD_BITS and operand.dimension + 1 < source.rank
+
+
+def _assembled(operand: Operand, rewriting: Rewriting) -> Computed:
+    """The words of an operand's tensor where their elements are, with zeros behind the end."""
+    source, place, group = rewriting.now(operand.load.tensor), operand.dimension, operand.group
+    count = -(-source.shape[place] // group)
+    shape = (*source.shape[:place], count, *source.shape[place + 1 :])
+
+    def word(*at: Scalar) -> Scalar:
+        before, step, behind = at[:place], at[place], at[place + 1 :]
+        return _word_from(operand, source, before, step * group, behind)
+
+    return compute(f"{source.name}_words", shape, word)
+
+
 def _overlapping(operand: Operand, rewriting: Rewriting) -> Computed:
     """A word from each element of an operand's tensor on, with zeros behind its end."""
     source, place = rewriting.now(operand.load.tensor), operand.dimension
-    size = source.shape[place]
     others = (*source.shape[:place], *source.shape[place + 1 :])
-    bits = WORD_BITS // operand.group
 
     def word(*at: Scalar) -> Scalar:
-        *outer, inner = at
-        total: Scalar | None = None
-        for number in range(operand.group):
-            index = (*outer[:place], inner + number, *outer[place:])
-            part = cast(_part(operand, source[index]), "int32")
-            part = binary("and", part, (1 << bits) - 1)
-            if number:
-                part = binary("shl", part, bits * number)
-                part = select(binary("lt", inner + number, size), part, 0)
-            total = part if total is None else total + part
-        assert total is not None
-        return total
+        *outer, first = at
+        return _word_from(operand, source, outer[:place], first, outer[place:])
 
-    return compute(f"{source.name}_words", (*others, size), word)
+    return compute(f"{source.name}_words", (*others, source.shape[place]), word)
+
+
+def _word_from(
+    operand: Operand,
+    source: Tensor,
+    before: Sequence[Scalar],
+    first: Scalar,
+    behind: Sequence[Scalar],
+) -> Scalar:
+    """The word of the elements from one on."""
+    size, bits = source.shape[operand.dimension], WORD_BITS // operand.group
+    total: Scalar | None = None
+    for number in range(operand.group):
+        part = _bits(_part(operand, source[(*before, first + number, *behind)]), bits)
+        if number:
+            part = binary("shl", part, bits * number)
+            part = select(binary("lt", first + number, size), part, 0)
+        total = part if total is None else total + part
+    assert total is not None
+    return total
+
+
+def _bits(element: Scalar, bits: int) -> Scalar:
+    """The bits of a narrow element as the last ones of an int32."""
+    if is_float(element.dtype):
+        return cast(reinterpret(element, f"uint{bits}"), "int32")
+    return binary("and", cast(element, "int32"), (1 << bits) - 1)
 
 
 def _part(operand: Operand, element: Scalar) -> Scalar:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
-from relay_tune.schedule.accuracy import Accuracy, Exactness, is_allowed
+from relay_tune.schedule.accuracy import Accuracy, Exactness, Rounding, is_allowed
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
 from relay_tune.schedule.rewrites.matrix_products.stages import (
@@ -77,7 +77,7 @@ BF16X3 = Algorithm(
     "bf16x3",
     _offers_two_parts,
     Gathering,
-    exactness=Exactness(rounds_more=True),
+    exactness=Exactness(rounding=Rounding.MORE),
     rewritten=_two_parts,
     nest=_on_matrix_registers,
     needs=_has_matrix_registers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing
+from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing, Rounding
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters
 from relay_tune.schedule.rewrites.strassen.cost import outgrown_cycles
 from relay_tune.schedule.rewrites.strassen.match import match_halves
@@ -31,7 +31,7 @@ def _rewritten(program: TensorProgram, parameters: Parameters) -> TensorProgram 
 STRASSEN = Algorithm(
     "strassen",
     _offers,
-    exactness=Exactness(Mixing.SAMPLES, rounds_more=True),
+    exactness=Exactness(Mixing.SAMPLES, Rounding.MORE),
     rewritten=_rewritten,
     fixed_cycles=outgrown_cycles,
 )

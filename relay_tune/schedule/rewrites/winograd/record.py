@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing
+from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing, Rounding
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
 from relay_tune.schedule.rewrites.winograd.blocks import run_lengths, tile_counts
 from relay_tune.schedule.rewrites.winograd.match import match_convolution
@@ -79,7 +79,7 @@ WINOGRAD = Algorithm(
     "winograd",
     _offers,
     Tiles,
-    exactness=Exactness(Mixing.TILE, rounds_more=True),
+    exactness=Exactness(Mixing.TILE, Rounding.MORE),
     rewritten=_rewritten,
     grouped=_grouped,
 )

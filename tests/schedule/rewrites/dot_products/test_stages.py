@@ -9,17 +9,17 @@ import pytest
 
 from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.machine.pattern import (
+    INTEGER_PATTERNS,
     PAIRS,
     SIGNED_BYTES,
     UNSIGNED_BY_SIGNED,
     UNSIGNED_BYTES,
-    WORD_PATTERNS,
     WordPattern,
 )
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.dot_products.match import match_dot_products
-from relay_tune.schedule.rewrites.dot_products.record import DOT_PRODUCTS
+from relay_tune.schedule.rewrites.dot_products.record import BF16, DOT_PRODUCTS
 from relay_tune.schedule.rewrites.dot_products.stages import has_dot_products, word_program
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.program import TensorProgram
@@ -27,7 +27,7 @@ from tests.schedule import products
 from tests.schedule.integer_products import PROGRAMS, convolution, dense, depthwise, feeds_of
 from tests.schedule.running import run_schedule
 
-CASES = [(name, pattern) for name in PROGRAMS for pattern in WORD_PATTERNS]
+CASES = [(name, pattern) for name in PROGRAMS for pattern in INTEGER_PATTERNS]
 
 
 @pytest.mark.parametrize(("name", "pattern"), CASES, ids=lambda each: getattr(each, "name", each))
@@ -49,7 +49,7 @@ def test_their_code_computes_them(name: str) -> None:
     """With the instructions of this machine, or with shifts and products."""
     program, target = PROGRAMS[name](), native_target()
     plan, feeds = plan_program(program), feeds_of(program)
-    every = tuple(each.name for each in WORD_PATTERNS)
+    every = tuple(each.name for each in INTEGER_PATTERNS)
     machine = replace(machine_of(target), dot_products=every)
     (expected,) = evaluate(program.outputs, feeds)
     for algorithm in plan.algorithms_on(machine)[1:]:
@@ -90,7 +90,7 @@ def test_no_other_sums_become_words() -> None:
     others = [make() for make in products.PRODUCTS.values()]
     others += [products.halves(), products.largest(), products.differences()]
     for program in others:
-        assert not any(has_dot_products(program, pattern) for pattern in WORD_PATTERNS)
+        assert not any(has_dot_products(program, pattern) for pattern in INTEGER_PATTERNS)
 
 
 @pytest.mark.parametrize(
@@ -100,17 +100,19 @@ def test_no_other_sums_become_words() -> None:
         ("x86_64-linux-gnu:haswell", ["dot_s16s16"]),
         ("x86_64-linux-gnu:skylake-avx512", ["dot_s16s16"]),
         ("x86_64-linux-gnu:cascadelake", ["dot_u8s8", "dot_s16s16"]),
+        ("x86_64-linux-gnu:cooperlake", ["dot_b16b16", "dot_u8s8", "dot_s16s16"]),
         ("x86_64-linux-gnu:alderlake", ["dot_u8s8", "dot_s16s16"]),
         ("aarch64-linux-gnu:cortex-a72", []),
         ("aarch64-linux-gnu:neoverse-n1", ["dot_s8s8", "dot_u8u8"]),
-        ("aarch64-linux-gnu:neoverse-v1", ["dot_s8s8", "dot_u8u8", "dot_u8s8"]),
+        ("aarch64-linux-gnu:neoverse-v1", ["dot_s8s8", "dot_u8u8", "dot_u8s8", "dot_b16b16"]),
         ("riscv64-linux-gnu", []),
     ],
 )
 def test_machines_run_what_they_have(name: str, patterns: list[str]) -> None:
     machine = machine_of(parse_target(name))
     assert list(machine.dot_products) == patterns
-    able = [each.name for each in DOT_PRODUCTS if each.needs(machine)]
-    assert sorted(able) == sorted(patterns)
+    able = {each.name for each in DOT_PRODUCTS if each.needs(machine)} - {"bf16"}
+    assert able == set(patterns)
+    assert BF16.needs(machine) == ("dot_b16b16" in patterns)
     fewest = plan_program(dense(128, 512, 256)).default_schedule(machine, 1)
     assert bool(fewest.algorithm.rewrites) == bool(patterns)
