@@ -20,7 +20,7 @@ from relay_tune.tensor.expression import Axis, Binary, Cast, Literal, Load, Redu
 from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.tensor.size import is_integer, is_symbolic, nominal
 from relay_tune.tensor.tensor import Computed
-from relay_tune.tensor.walk import axes_of
+from relay_tune.tensor.walk import axes_of, substitute
 
 OTHER_SIGN = {("int8", "uint8"): 128, ("uint8", "int8"): -128}
 """What is added to bytes so that they are of another type, whose bits differ in the first one."""
@@ -150,7 +150,23 @@ def _factors(body: Scalar) -> tuple[Load, Load] | None:
     left, right = (
         side.operand if isinstance(side, Cast) else side for side in (body.left, body.right)
     )
-    return (left, right) if isinstance(left, Load) and isinstance(right, Load) else None
+    if not isinstance(left, Load) or not isinstance(right, Load):
+        return None
+    return _as_stored(left), _as_stored(right)
+
+
+def _as_stored(load: Load) -> Load:
+    """What a stage that only widens narrow floats has read; else the load itself."""
+    stage = load.tensor
+    body = stage.body if isinstance(stage, Computed) else None
+    if not isinstance(body, Cast) or not isinstance(body.operand, Load):
+        return load
+    if (load.dtype, body.operand.dtype) not in ROUNDED | {("float32", "float16")}:
+        return load
+    assert isinstance(stage, Computed)
+    found = substitute(body.operand, dict(zip(stage.axes, load.indices, strict=True)))
+    assert isinstance(found, Load)
+    return found
 
 
 def _operand(load: Load, axis: Axis, dtype: str, pattern: WordPattern) -> Operand | None:

@@ -178,6 +178,23 @@ def test_bfloat16_is_multiplied_as_it_is_unless_all_is_exact(steps: int) -> None
     assert np.all(np.abs(found.astype(np.float64) - expected) <= last_digit)
 
 
+def test_what_is_only_widened_is_read_as_it_is_stored() -> None:
+    """Weights in bfloat16 that data in float32 are multiplied by."""
+    x, w = input_tensor("x", (9, 34), "float32"), input_tensor("w", (48, 34), "bfloat16")
+    k = Axis("k", 34)
+    wide = compute("wide", w.shape, lambda o, c: cast(w[o, c], "float32"))
+    y = compute("y", (9, 48), lambda i, o: reduce("sum", [k], x[i, k] * wide[o, k]))
+    values = np.random.default_rng(1).standard_normal(w.shape).astype(ml_dtypes.bfloat16)
+    program = TensorProgram((x,), (y,), ((w, values),))
+    assert not has_dot_products(program, BFLOAT16_WORDS)
+    plan, feeds = relaxed(program).with_algorithm(BF16()), feeds_of(program)
+    ((words, _),) = plan.program.constants
+    assert words.dtype == "int32"
+    expected = rounded(feeds[x]).astype(np.float64) @ values.astype(np.float64).T
+    (found,) = evaluate(plan.program.outputs, {**feeds, **plan.program.constant_arrays()})
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
 def test_what_is_not_finite_reaches_only_the_sums_that_it_is_part_of() -> None:
     """Also where a sum ends in the middle of a word."""
     for steps in (22, 23):
