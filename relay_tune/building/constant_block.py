@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +43,7 @@ class ConstantBlock:
 
     def __init__(self) -> None:
         self._entries: dict[tuple[int, PackRecipe | None], _Entry] = {}
+        self._derived: dict[tuple[int, ...], tuple[ConstantData, Sequence[object]]] = {}
         self._end = 0
         self._block: np.ndarray | None = None
         self._lock = threading.Lock()
@@ -56,6 +57,15 @@ class ConstantBlock:
             self._entries[key] = known
             self._end += rounded_up(known.size)
         return known.offset
+
+    def shared(self, place: int, sources: Sequence[object], data: ConstantData) -> ConstantData:
+        """The constant number `place` that was first made of some sources; now that is `data`.
+
+        Sources are what says how it is made and of which constants; they are told apart by
+        identity, and held until the block is filled.
+        """
+        key = (place, *map(id, sources))
+        return self._derived.setdefault(key, (data, sources))[0]
 
     @property
     def size(self) -> int:
@@ -84,6 +94,7 @@ class ConstantBlock:
 
     def _fill(self, block: np.ndarray) -> None:
         """Let go of each constant as soon as it is in the block; goes on where it was left."""
+        self._derived.clear()
         freed = 0
         while self._entries:
             key, entry = next(iter(self._entries.items()))

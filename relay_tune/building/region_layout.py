@@ -228,9 +228,10 @@ class _RunPlaces:
         self._buffers.update(zip(written.inputs, run.inputs, strict=True))
         self._buffers.update(zip(written.outputs, run.outputs, strict=True))
         self._constants: dict[Tensor, ConstantData] = {}
+        sources = (code, *(data for _, data in program.constants))
         own = scheduled.algorithm.prepared(program).constants
-        for (tensor, _), (_, data) in zip(written.constants, own, strict=True):
-            self._constants[tensor] = data
+        for place, ((tensor, _), (_, data)) in enumerate(zip(written.constants, own, strict=True)):
+            self._constants[tensor] = layout.constants.shared(place, sources, data)
         self._packed = {packed.tensor: packed for packed in scheduled.packed}
 
     def of(self, tensor: Tensor) -> Place:

@@ -7,6 +7,7 @@ from relay_tune.building.build import build
 from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.frontend.relay_text import parse
 from relay_tune.schedule.loops.packing import PackedAxis, PackRecipe
+from relay_tune.tensor.deferred_array import deferred
 from relay_tune.transform.bind_parameters import BindParameters
 
 
@@ -30,6 +31,33 @@ def test_one_constant_is_stored_once_in_each_form() -> None:
     assert offset != block.add(array)
     expected = packed.pack(array)
     assert block.array()[offset : offset + expected.nbytes].tobytes() == expected.tobytes()
+
+
+def test_what_is_made_alike_of_the_same_constants_is_stored_once() -> None:
+    block, way = ConstantBlock(), object()
+    array, other = np.ones(3), np.ones(3)
+    first, second = (deferred((3,), "float32", lambda: np.ones(3)) for _ in range(2))
+    assert block.shared(0, (way, array), first) is first
+    assert block.shared(0, (way, array), second) is first
+    assert block.shared(0, (way, other), second) is second
+    assert block.shared(1, (way, array), second) is second
+    assert block.shared(0, (object(), array), second) is second
+
+
+def test_weights_of_several_calls_are_transformed_once() -> None:
+    layer = 'nn.conv2d({}, %w, padding=[1, 1], data_layout="NHWC", kernel_layout="HWIO")'
+    weights = np.random.default_rng(0).standard_normal((3, 3, 64, 64)).astype(np.float32)
+
+    def constant_bytes(calls: int) -> int:
+        value = "%x"
+        for _ in range(calls):
+            value = f"nn.relu({layer.format(value)})"
+        text = f"""def @main(%x: Tensor[(1, 16, 16, 64), float32],
+          %w: Tensor[(3, 3, 64, 64), float32]) {{ {value} }}"""
+        model = build(BindParameters({"w": weights})(parse(text)), threads=1)
+        return model.compiled().constants.size
+
+    assert constant_bytes(4) < 2.5 * constant_bytes(1)  # the last one has no padding in it
 
 
 def test_pieces_are_the_block_before_and_after_it_is_filled() -> None:
