@@ -5,6 +5,7 @@ from __future__ import annotations
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
+from relay_tune.schedule.rewrites.dot_products.record import BF16
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
 from relay_tune.schedule.rewrites.matrix_products.stages import ways_to_gather
 from relay_tune.tensor.program import TensorProgram
@@ -16,6 +17,9 @@ MATRIX_PRODUCTS = {
     BF16X6(gathered=True): (3, True),
 }
 """The parts of each factor, and whether what a row reads is copied to one place."""
+
+PLAIN_SUMS = frozenset({DIRECT, *MATRIX_PRODUCTS, BF16()})
+"""Those that sum the products which are written, if of other factors."""
 
 
 def algorithms(program: TensorProgram) -> tuple[AppliedAlgorithm, ...]:
