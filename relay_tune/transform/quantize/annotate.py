@@ -63,12 +63,8 @@ class Annotate:
 
     def __call__(self, module: Module) -> Module:
         """The module with annotations in its main function."""
-        layers = [
-            layer
-            for layer in layers_of(module, self.activations)
-            if layer.reason is None and layer.name not in self.keep
-        ]
-        plan = _plan(module, layers, self.activations)
+        layers = [each for each in layers_of(module, self.activations) if each.reason is None]
+        plan = _plan(module, layers, self.activations, self.keep)
         main = module.main
         return module.with_function("main", with_body(main, _annotated(main.body, plan)))
 
@@ -90,22 +86,21 @@ class _Plan:
     biases: dict[Expr, Expr] = field(default_factory=dict)
 
 
-def _plan(module: Module, layers: Iterable[QuantizableLayer], dtype: str) -> _Plan:
+def _plan(
+    module: Module, layers: Iterable[QuantizableLayer], dtype: str, keep: frozenset[str]
+) -> _Plan:
+    """What is observed; names of data are the same whatever layers stay in float32."""
     body = module.main.body
     uses, plan = use_counts(body), _Plan(dtype)
     calls = [(layer, each) for layer in layers for each in layer.calls]
     origins = {each: _origins(each.layer.arguments[0], dtype, uses) for _, each in calls}
-    wanted = dict.fromkeys(tensor for found in origins.values() for tensor in found)
-    for tensor in list(wanted):
-        for data in summed(tensor, dtype):
-            wanted.update(dict.fromkeys(_origins(data, dtype, uses)))
-    names = Names()
-    for tensor in _in_order(module, wanted):
-        plan.tensors[tensor] = names.of(tensor)
-    for layer, each in calls:
-        name, *_ = (plan.tensors[part] for part in origins[each])
-        plan.tensors.update(dict.fromkeys(origins[each], name))  # joined bytes have one scale
-        plan.layers[each.layer] = layer, each, name
+    names = _names(module, origins.values(), dtype, uses)
+    read = [(layer, each) for layer, each in calls if layer.name not in keep]
+    plan.tensors.update({tensor: names[tensor] for _, each in read for tensor in origins[each]})
+    for tensor in _summed(plan.tensors, dtype, uses):
+        plan.tensors[tensor] = names[tensor]
+    for layer, each in read:
+        plan.layers[each.layer] = layer, each, names[origins[each][0]]
     for node in straight_nodes(body):
         first = node.arguments[0] if isinstance(node, Call) and node.arguments else None
         if first is None or first not in plan.layers or uses.get(first, 1) > 1:
@@ -113,6 +108,26 @@ def _plan(module: Module, layers: Iterable[QuantizableLayer], dtype: str) -> _Pl
         if added_bias(node, plan.layers[first][1]) is not None:
             plan.biases[node] = first
     return plan
+
+
+def _names(
+    module: Module, read: Iterable[list[Expr]], dtype: str, uses: Mapping[Expr, int]
+) -> dict[Expr, str]:
+    """The names of all data that layers could read as bytes, given what each of them reads."""
+    joined = list(read)
+    wanted = dict.fromkeys(tensor for found in joined for tensor in found)
+    wanted.update(dict.fromkeys(_summed(wanted, dtype, uses)))
+    names = Names()
+    found = {tensor: names.of(tensor) for tensor in _in_order(module, wanted)}
+    for tensors in joined:
+        found.update(dict.fromkeys(tensors, found[tensors[0]]))  # joined bytes have one scale
+    return found
+
+
+def _summed(tensors: Iterable[Expr], dtype: str, uses: Mapping[Expr, int]) -> list[Expr]:
+    """Where the bytes can be stored first that are added up to become tensors."""
+    parts = [data for tensor in tensors for data in summed(tensor, dtype)]
+    return [origin for data in parts for origin in _origins(data, dtype, uses)]
 
 
 def _in_order(module: Module, wanted: Mapping[Expr, None]) -> list[Expr]:

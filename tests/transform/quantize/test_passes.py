@@ -59,7 +59,16 @@ def test_layers_that_are_kept_leave_no_trace() -> None:
     kept = Annotate(keep=frozenset({"conv2d", "conv2d_2", "conv2d_3", "dense"}))(network)
     assert not observed(kept)
     names = observed(Annotate(keep=frozenset({"conv2d", "conv2d_2", "dense"}))(network))
-    assert set(names) == {"relu", "conv2d_3.weight", "conv2d_3.bias"}
+    assert set(names) == {"relu_2", "conv2d_3.weight", "conv2d_3.bias"}
+
+
+def test_names_are_those_of_the_whole_network_whatever_is_kept() -> None:
+    network = prepared(bound(IMAGES))
+    whole = observed(Annotate()(network))
+    for layer in ("conv2d", "conv2d_2", "conv2d_3", "dense"):
+        for name, each in observed(Annotate(keep=frozenset({layer}))(network)).items():
+            assert rt.structural_equal(each.arguments[0].type, whole[name].arguments[0].type)
+            assert attribute(each, "factors") == attribute(whole[name], "factors")
 
 
 def test_joined_tensors_share_a_scale() -> None:
