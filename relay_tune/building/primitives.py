@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.in_place import with_shared_memory
@@ -45,6 +45,7 @@ from relay_tune.ir.expr import Function
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key, primitive_title
 from relay_tune.op.spaced_inputs import spaced_inputs
+from relay_tune.remembered import remembered
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan, plan_program
@@ -86,6 +87,44 @@ class PrimitiveCode:
     text: str
     schedule: Schedule
     in_place: frozenset[tuple[int, int]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptKernels:
+    """Kernels with their object files, for builds in turn that have primitives in common.
+
+    They are kept as long as other results of a build (`relay_tune.remembered`). What is planned
+    or scheduled by the caller, or has code for several sizes, is written anew each time.
+    """
+
+    _known: dict[tuple[str, frozenset[tuple[int, int]]], tuple[PrimitiveCode, Future[bytes]]] = (
+        field(default_factory=dict)
+    )
+
+    def code(self, primitive: Primitive) -> tuple[PrimitiveCode, Future[bytes]] | None:
+        """The kernels of an equal primitive of an earlier build, if they were compiled."""
+        found = self._known.get((primitive.key.digest, primitive.in_place))
+        if found is None or not _is_plain(primitive):
+            return None
+        future = found[1]
+        is_compiled = future.done() and not future.cancelled() and future.exception() is None
+        return found if is_compiled else None
+
+    def keep(self, primitive: Primitive, code: PrimitiveCode, compiled: Future[bytes]) -> None:
+        """Keep what was written for a primitive."""
+        if _is_plain(primitive):
+            self._known[primitive.key.digest, primitive.in_place] = code, compiled
+
+
+def _is_plain(primitive: Primitive) -> bool:
+    """Whether its code depends on nothing but its key and who chooses its schedule."""
+    return primitive.open is None and primitive.plan is None and primitive.schedule is None
+
+
+@remembered(4)
+def kept_kernels(target: Target, threads: int, choose: ChooseSchedule | None) -> KeptKernels:
+    """The kernels of the builds with one way to choose schedules."""
+    return KeptKernels()
 
 
 def primitives_of(
@@ -287,16 +326,22 @@ def compiled_primitives(
     codes: dict[str, PrimitiveCode] = {}
     objects: dict[str, Future[bytes]] = {}
     text = 0
-    known: Iterable[Primitive] = primitives.values()
-    ordered = known if defaults is None else planned_ahead(known, defaults, workers)
+    every: Iterable[Primitive] = primitives.values()
+    ordered = every if defaults is None else planned_ahead(every, defaults, workers)
+    kept = kept_kernels(target, threads, choose)
     for number, primitive in enumerate(ordered, start=1):
         report(f"compile {number}/{len(primitives)}: {primitive.key.title}")
+        digest = primitive.key.digest
+        known = kept.code(primitive)
+        if known is not None:
+            codes[digest], objects[digest] = known
+            continue
         code = write_primitive(primitive, target, threads, choose)
-        digest = code.key.digest
         text += len(code.text)
         is_much = text > LEAST_TEXT_FOR_WORKERS and len(primitives) >= FEWEST_FOR_WORKERS
         if is_much or workers.are_started:
             compiling.share()
         codes[digest] = code
         objects[digest] = (compiling if pool is None else pool).submit(code.text)
+        kept.keep(primitive, code, objects[digest])
     return {digest: codes[digest] for digest in primitives}, [objects[d] for d in primitives]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,13 +20,14 @@ from relay_tune.op_rules.matching import (
 from relay_tune.op_rules.parallel.layers import channels_of, sample_layer
 from relay_tune.op_rules.quantize.affine import Affine
 from relay_tune.op_rules.typed import constant_of, recall
+from relay_tune.remembered import remembered
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.layout.kernel_cost import kernel_cycles
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class IntegerCosts:
-    """Estimates for layers of one program, each of which is made once.
+    """Estimates for layers, each of which is made once, also for several programs of one search.
 
     Attributes:
         machine: that runs the program.
@@ -35,7 +36,6 @@ class IntegerCosts:
 
     machine: Machine
     accuracy: Accuracy
-    _known: dict[Hashable, float] = field(default_factory=dict)
 
     def are_less(self, layer: Call, found: Affine) -> bool:
         """Whether what a rule found for a call is no layer, or one that costs less than in float32.
@@ -55,10 +55,17 @@ class IntegerCosts:
     def _cycles(self, layer: Call, weight: str | None) -> float:
         types = [tensor_type(each) for each in layer.arguments]
         key = layer.callee, repr((layer.attributes, types, weight))
-        if key not in self._known:
+        known = _known_cycles(self.machine, self.accuracy)
+        if key not in known:
             params, body = _sample(layer, weight)
-            self._known[key] = kernel_cycles(params, body, self.machine, self.accuracy)
-        return self._known[key]
+            known[key] = kernel_cycles(params, body, self.machine, self.accuracy)
+        return known[key]
+
+
+@remembered(16)
+def _known_cycles(machine: Machine, accuracy: Accuracy) -> dict[Hashable, float]:
+    """The estimates of a build, by operator, attributes and types."""
+    return {}
 
 
 def _product(layer: Call, found: Affine) -> Call | None:
