@@ -39,7 +39,6 @@ from relay_tune.ir.types import FuncType as FuncType
 from relay_tune.ir.types import TensorType as TensorType
 from relay_tune.ir.types import TupleType as TupleType
 from relay_tune.ir.types import Type as Type
-from relay_tune.quantization.quantize import quantize as quantize
 from relay_tune.quantization.report import QuantizationReport as QuantizationReport
 from relay_tune.runtime.data_values import data_value as data_value
 from relay_tune.runtime.data_values import list_items as list_items
@@ -51,6 +50,7 @@ from relay_tune.runtime.model import Model as Model
 from relay_tune.std.select import prelude as prelude
 from relay_tune.std.select import with_prelude as with_prelude
 from relay_tune.transform.pipeline import default_pipeline as default_pipeline
+from relay_tune.tuning.precision.quantize import quantize as quantize
 from relay_tune.tuning.tune import TuningResult as TuningResult
 from relay_tune.tuning.tune import tune as tune
 from relay_tune.tuning.tuned_build import build as build

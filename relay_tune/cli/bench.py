@@ -20,13 +20,13 @@ from relay_tune.cli.model_file import constant_inputs, load_argument
 from relay_tune.cli.options import dynamic_shapes_of
 from relay_tune.cli.peers.catalogue import PEERS
 from relay_tune.cli.representative_inputs import RepresentativeInputs, representative_inputs
-from relay_tune.cli.turns import Turns, median_interval, time_in_turns
 from relay_tune.cli.units import table_text, time_text
 from relay_tune.errors import InputError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_export.to_onnx import to_onnx
 from relay_tune.ir.module import Module
 from relay_tune.runtime.threads import thread_count
 from relay_tune.tuning.tuned_build import build
+from relay_tune.tuning.turns import Turns, median_interval, time_in_turns
 
 Call = Callable[[], object]
 """Runs a model once; gives its outputs."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from statistics import median
 
 from relay_tune.arguments import unwritable
 from relay_tune.cli.model_file import load_argument
 from relay_tune.cli.output_file import require_writable, write_text
-from relay_tune.cli.turns import time_in_turns
 from relay_tune.cli.units import time_text
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import InputError
@@ -19,13 +19,19 @@ from relay_tune.ir.module import Module
 from relay_tune.new_files import new_files
 from relay_tune.quantization.calibration_data import CalibrationData
 from relay_tune.quantization.programs import input_types
-from relay_tune.quantization.quantize import quantize
 from relay_tune.quantization.report import QuantizationReport
+from relay_tune.tuning.precision.quantize import SEARCHED, quantize
 from relay_tune.tuning.tuned_build import build
+from relay_tune.tuning.turns import time_in_turns
 from relay_tune.typing.infer import infer_types
 from relay_tune.zoo import example_inputs
 
 ENDINGS = (".onnx", ".relay")
+
+CALIBRATED = ("int8", SEARCHED)
+"""Schemes that need samples."""
+
+SEARCH_OPTIONS = ("log", "minutes", "seed")
 
 TURNS = 5
 """In which both models are timed."""
@@ -38,9 +44,14 @@ def run(arguments: argparse.Namespace) -> int:
     output = None if arguments.output is None else Path(arguments.output)
     if output is not None:
         _require_kind(output)
-        require_writable(output, arguments.model, arguments.data)
-    if arguments.data is None and arguments.scheme == "int8":
-        arguments.refuse("the following arguments are required: --data (int8 needs it)")
+        require_writable(output, arguments.model, arguments.data, arguments.log)
+    if arguments.data is None and arguments.scheme in CALIBRATED:
+        arguments.refuse(
+            f"the following arguments are required: --data ({arguments.scheme} needs it)"
+        )
+    if arguments.scheme == SEARCHED and arguments.max_loss is None:
+        arguments.refuse("the following arguments are required: --max-loss (auto needs it)")
+    _refuse_search_options(arguments)
     module = load_argument(arguments)
     report = QuantizationReport()
     result = quantize(
@@ -52,6 +63,10 @@ def run(arguments: argparse.Namespace) -> int:
         max_loss=arguments.max_loss,
         threads=arguments.threads,
         details=report,
+        log=arguments.log,
+        minutes=arguments.minutes,
+        seed=arguments.seed,
+        report=_print_progress if arguments.scheme == SEARCHED else None,
     )
     if arguments.after is not None:
         if arguments.after not in report.steps:
@@ -59,9 +74,20 @@ def run(arguments: argparse.Namespace) -> int:
         print(report.steps[arguments.after].astext(show_weights=False))
     if output is not None:
         _write(result, output)
-        times = None if arguments.no_time else _times(module, result, arguments)
+        is_timed = not arguments.no_time and not report.compared
+        times = _times(module, result, arguments) if is_timed else None
         print(_text(arguments, report, times))
     return 0
+
+
+def _refuse_search_options(arguments: argparse.Namespace) -> None:
+    given = [each for each in SEARCH_OPTIONS if getattr(arguments, each) is not None]
+    if given and arguments.scheme != SEARCHED:
+        arguments.refuse(f"--{given[0]} is for --scheme auto: {arguments.scheme} has no search")
+
+
+def _print_progress(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _require_kind(output: Path) -> None:

@@ -6,6 +6,7 @@ histogram          the distribution of a tensor that grows as it is seen
 ranges             what a histogram says should be stored: min/max, percentile, entropy, MSE
 collect            runs a network on samples and shows each annotated tensor to a histogram
 simulation         a network whose scales and precisions are inputs
+calibrated         a network with ranges: what any choice of layers becomes, and loses
 choose             which method and which layers, by the error of the outputs
 quantize           all of that: `rt.quantize`
 """

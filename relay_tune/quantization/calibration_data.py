@@ -24,6 +24,9 @@ Given: TypeAlias = (
 ROWS = 16
 """How many rows of an array are one sample where the model takes any number."""
 
+HELD_OUT, FEW_TO_DIVIDE = 4, 8
+"""One of so many samples at most is kept apart from ranges; of fewer samples none is."""
+
 FORMS = (
     "Give a dict of arrays by input, a list of such dicts, or a .npz or .npy file or a folder of "
     "them."
@@ -76,7 +79,19 @@ class CalibrationData:
 
     def spread(self, most: int) -> list[Arrays]:
         """So many samples, spread over all."""
-        step = max(1, -(-self.count // most))
+        return self._each(max(1, -(-self.count // most)))
+
+    def held_out(self, most: int) -> tuple[Iterable[Arrays], list[Arrays]]:
+        """Most of the samples, and up to so many others that are spread over all.
+
+        Of few samples both are all: there are not enough for a range from some of them.
+        """
+        if self.count < FEW_TO_DIVIDE:
+            return self, list(self)
+        step = max(HELD_OUT, -(-self.count // most))
+        return _Others(self, step), self._each(step)
+
+    def _each(self, step: int) -> list[Arrays]:
         return [sample for place, sample in enumerate(self) if place % step == 0]
 
     def _samples(self, part: _Part) -> Iterator[Arrays]:
@@ -99,6 +114,17 @@ class CalibrationData:
                 name: _checked(_slice(arrays[name], rows[name], place), type_, name, part.name)
                 for name, type_ in self._inputs.items()
             }
+
+
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """All samples but each of so many."""
+
+    data: CalibrationData
+    step: int
+
+    def __iter__(self) -> Iterator[Arrays]:
+        return (each for place, each in enumerate(self.data) if place % self.step)
 
 
 def _left_over(arrays: Arrays, rows: Mapping[str, int]) -> int:

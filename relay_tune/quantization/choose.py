@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from relay_tune.quantization.calibration_files import Arrays
@@ -53,21 +53,31 @@ class Judge:
         """The loss of each layer where it alone is in integers."""
         return {layer: self(types, (layer,)) for layer in self.simulation.layers}
 
-    def within(self, types: Types, alone: Mapping[str, float], most: float) -> list[str]:
-        """The layers that stay in float32 for a loss of no more than `most`, the worst first.
+    def within(self, types: Types, worst: Sequence[str], most: float) -> list[str]:
+        """The layers that stay in float32 for a loss of no more than `most`.
 
-        The least number of the worst ones, found by halving; where the loss does not fall with
-        their number, a number that suffices.
+        The least number of the first of `worst`; where the loss does not fall with their number,
+        a number that suffices.
         """
-        worst = sorted(alone, key=lambda layer: (-alone[layer], layer))
-        few, many = 0, len(worst)
-        while few < many:
-            middle = (few + many) // 2
-            if self(types, worst[middle:]) <= most:
-                many = middle
-            else:
-                few = middle + 1
-        return worst[:many]
+        count = fewest(len(worst), lambda number: self(types, worst[number:]) <= most)
+        return list(worst[:count])
+
+
+def fewest(most: int, suffices: Callable[[int], bool]) -> int:
+    """The least number that suffices, found by halving; `most` is known to."""
+    few, many = 0, most
+    while few < many:
+        middle = (few + many) // 2
+        if suffices(middle):
+            many = middle
+        else:
+            few = middle + 1
+    return many
+
+
+def worst_first(alone: Mapping[str, float]) -> list[str]:
+    """Layers in the order of their loss, the largest first."""
+    return sorted(alone, key=lambda layer: (-alone[layer], layer))
 
 
 def best_method(losses: Mapping[str, float]) -> str:

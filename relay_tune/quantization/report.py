@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from math import isfinite
 
 from relay_tune.ir.module import Module
@@ -20,6 +21,8 @@ class LayerReport:
         precision: what its weights are stored as, "float32" where it is as it was.
         loss: of the outputs where it alone is in integers; None where that is not known.
         reason: why it stayed in float32.
+        saved: the time of a call that integers save there, in seconds, as a search has learned it;
+            None where none was made.
     """
 
     name: str
@@ -27,6 +30,26 @@ class LayerReport:
     precision: str
     loss: float | None = None
     reason: str | None = None
+    saved: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A choice of precisions that was built and timed in turns with others.
+
+    Attributes:
+        name: what was chosen: "float32", "int8" for all layers, "greedy", "searched" and others.
+        integers: how many layers are in integers.
+        seconds: of a call that other work did not disturb.
+        ratio: its time as a part of that of float32.
+        loss: of its outputs.
+    """
+
+    name: str
+    integers: int
+    seconds: float
+    ratio: float
+    loss: float
 
 
 @dataclass(slots=True)
@@ -43,6 +66,8 @@ class QuantizationReport:
         bytes_before: of the constants.
         bytes_after: of the constants of the result.
         steps: the module after each pass, by the name of the pass.
+        compared: what a search over precisions has compared; empty where there was none.
+        choices: the networks that it has compared, by name.
     """
 
     method: str = ""
@@ -54,6 +79,8 @@ class QuantizationReport:
     bytes_before: int = 0
     bytes_after: int = 0
     steps: dict[str, Module] = field(default_factory=dict)
+    compared: list[Compared] = field(default_factory=list)
+    choices: dict[str, Module] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return "\n".join([self._summary(), *self._table(), *self._footer()])
@@ -74,9 +101,11 @@ class QuantizationReport:
                     "precision": each.precision,
                     "loss": None if each.loss is None else _finite(each.loss),
                     "reason": each.reason,
+                    "saved": each.saved,
                 }
                 for each in self.layers
             ],
+            "compared": [{**asdict(each), "loss": _finite(each.loss)} for each in self.compared],
             "notes": list(self.notes),
         }
 
@@ -88,25 +117,48 @@ class QuantizationReport:
         return f"{len(stored)} of {counted(len(self.layers), 'layer')} in {kinds}{ranges}{loss}"
 
     def _table(self) -> list[str]:
-        rows = [("layer", "operator", "precision", "loss alone")]
+        is_searched = bool(self.compared)
+        saved = ("int8 saves",) if is_searched else ()
+        rows = [("layer", "operator", "precision", *saved, "loss alone")]
         for each in self.layers:
             loss = "-" if each.loss is None else _loss_text(each.loss)
             reason = "" if each.reason is None else f"  {each.reason}"
-            rows.append((each.name, each.operator, each.precision, loss + reason))
-        widths = [max(len(row[column]) for row in rows) for column in range(3)]
-        return [
-            "  ".join([*(f"{row[n]:<{widths[n]}}" for n in range(3)), row[3]]).rstrip()
-            for row in rows
-        ]
+            own = ("-" if each.saved is None else _saved_text(each.saved),) if is_searched else ()
+            rows.append((each.name, each.operator, each.precision, *own, loss + reason))
+        return _aligned(rows)
+
+    def _comparison(self) -> list[str]:
+        rows = [("choice", "in int8", "a call", "of float32", "loss")]
+        for each in self.compared:
+            ratio = f"{each.ratio:.3f}"
+            numbers = (str(each.integers), f"{1e3 * each.seconds:.3f} ms", ratio)
+            rows.append((each.name, *numbers, _loss_text(each.loss)))
+        return _aligned(rows) if self.compared else []
 
     def _footer(self) -> list[str]:
         tried = ", ".join(f"{name} {_loss_text(loss)}" for name, loss in self.losses.items())
         constants = f"{self.bytes_before:,} -> {self.bytes_after:,} bytes of constants"
         return [
+            *self._comparison(),
             *([f"loss by method: {tried}"] if len(self.losses) > 1 else []),
             constants,
             *(f"note: {note}" for note in self.notes),
         ]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of a table as lines; the last column has any width."""
+    widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
+    return [
+        "  ".join(
+            [*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]]
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _saved_text(seconds: float) -> str:
+    return f"{1e6 * seconds:.0f} us"
 
 
 def _loss_text(loss: float) -> str:

@@ -7,6 +7,7 @@ print(choose.skipped)                                    # records that did not 
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -75,6 +76,14 @@ class ScheduleLookup:
             if record.status is logs.Status.OK and record.seconds is not None:
                 known = _Known(record.threads, record.seconds, record.schedule, is_older)
                 self._known.setdefault(record.workload, []).append(known)
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of all schedules that the log offers; others may give other kernels."""
+        if not self._known:
+            return ""
+        text = repr(sorted((digest, repr(known)) for digest, known in self._known.items()))
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def offers(self, digest: str) -> bool:
         """Whether the log has schedules of a primitive, which may fit or not."""

@@ -22,11 +22,11 @@ from relay_tune.runtime.describe import counted
 from relay_tune.runtime.model import Model
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
-from relay_tune.schedule.accuracy import parse_accuracy
+from relay_tune.schedule.accuracy import Accuracy, parse_accuracy
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.pipeline import Pipeline
-from relay_tune.tuning.schedule_lookup import schedule_lookup
+from relay_tune.tuning.schedule_lookup import ScheduleLookup, schedule_lookup
 
 
 @dataclass(slots=True)
@@ -54,6 +54,54 @@ class Coverage:
             return text
         reasons = "; ".join(f"{why} ({count})" for why, count in self.skipped.most_common())
         return f"{text}, records of the log passed over: {reasons}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BuildSchedules:
+    """Gives builds the schedules that a log knows, and default ones.
+
+    Attributes:
+        known: those of the log; None without one.
+        defaults: those of all other kernels.
+        coverage: is told which primitives were found in the log.
+    """
+
+    known: ScheduleLookup | None
+    defaults: DefaultSchedules
+    coverage: Coverage
+    _asked: set[str] = field(default_factory=set)
+
+    @staticmethod
+    def of(
+        log: str | os.PathLike[str] | None,
+        target: Target,
+        threads: int,
+        accuracy: Accuracy,
+        coverage: Coverage,
+    ) -> BuildSchedules:
+        """Those of the log at a path; InputError if it cannot be read."""
+        path = None if log is None else path_argument(log, "log", "Omit it to use none.")
+        known = None if path is None else schedule_lookup(path, target, threads, CODE_VERSION)
+        machine = machine_of(target)
+        if known is not None:
+            coverage.skipped = known.skipped
+            machine = machine_of(target, known.limits, known.logged)
+
+        def is_unknown(digest: str) -> bool:
+            return known is None or not known.offers(digest)
+
+        defaults = DefaultSchedules(machine, threads, accuracy, is_unknown)
+        return BuildSchedules(known, defaults, coverage)
+
+    def __call__(self, key: PrimitiveKey, plan: Plan) -> Schedule:
+        """The schedule of a primitive with a direct plan."""
+        allowed = plan.with_accuracy(self.defaults.accuracy)
+        schedule = None if self.known is None else self.known(key, allowed)
+        if key.digest not in self._asked:
+            self._asked.add(key.digest)
+            found = self.coverage.untuned if schedule is None else self.coverage.tuned
+            found.append(key.title)
+        return self.defaults.of(key.digest, plan) if schedule is None else schedule
 
 
 def build(
@@ -94,41 +142,20 @@ def build(
     read, RelayError for an ill-typed program.
     """
     chosen = target_argument(target)
-    count = thread_count(threads)
-    path = None if log is None else path_argument(log, "log", "Omit it to use none.")
-    known = None if path is None else schedule_lookup(path, chosen, count, CODE_VERSION)
-    covered = coverage if coverage is not None else Coverage()
-    if known is not None:
-        covered.skipped = known.skipped
-    machine = (
-        machine_of(chosen) if known is None else machine_of(chosen, known.limits, known.logged)
-    )
     wanted = parse_accuracy(accuracy)
+    covered = coverage if coverage is not None else Coverage()
     passes = ChosenPasses(pipeline, verify)
-
-    def is_unknown(digest: str) -> bool:
-        return known is None or not known.offers(digest)
-
-    defaults = DefaultSchedules(machine, count, wanted, is_unknown)
-
-    asked: set[str] = set()
-
-    def schedules(key: PrimitiveKey, plan: Plan) -> Schedule:
-        schedule = None if known is None else known(key, plan.with_accuracy(wanted))
-        if key.digest not in asked:
-            asked.add(key.digest)
-            (covered.untuned if schedule is None else covered.tuned).append(key.title)
-        return defaults.of(key.digest, plan) if schedule is None else schedule
+    schedules = BuildSchedules.of(log, chosen, thread_count(threads), wanted, covered)
 
     return build_model(
         module,
         target=chosen,
-        threads=count,
+        threads=schedules.defaults.threads,
         accuracy=wanted,
         schedules=schedules,
         report=report,
         sizes=sizes,
-        defaults=defaults,
+        defaults=schedules.defaults,
         shapes=shapes,
         passes=passes,
     )

@@ -9,9 +9,9 @@ import numpy as np
 import onnx
 import pytest
 
-from relay_tune.cli import turns
 from relay_tune.cli.peers.catalogue import PEERS
 from relay_tune.errors import InputError
+from relay_tune.tuning import turns
 from tests.cli.conftest import Tune
 
 

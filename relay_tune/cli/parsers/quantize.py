@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 
 from relay_tune.cli.choices import QUANTIZATION_METHODS, QUANTIZATION_SCHEMES, QUANTIZATION_STEPS
-from relay_tune.cli.options import add_json, add_model, positive, positive_real
+from relay_tune.cli.options import add_json, add_model, positive, positive_real, seed
 
-EXAMPLE = "tune quantize model.onnx --data samples.npz -o quantized.onnx"
+EXAMPLE = """tune quantize model.onnx --data samples.npz -o quantized.onnx
+example: tune quantize model.onnx --data samples.npz --scheme auto --max-loss 0.01 -o fast.onnx"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -17,14 +18,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--data",
         metavar="FILE|FOLDER",
         help="inputs as the model will see them: a .npz file with an array for each input, a .npy "
-        "file for the only input, or a folder of such files; only int8 needs it",
+        "file for the only input, or a folder of such files; int8 and auto need it",
     )
     parser.add_argument(
         "--scheme",
         choices=QUANTIZATION_SCHEMES,
         default="int8",
         help="int8: data and weights of layers; w8, w4, bf16: weights alone, in blocks of 32 or as "
-        "bfloat16 (default: int8)",
+        "bfloat16; auto: float32 or int8 for each layer, as fast as --max-loss allows, found by "
+        "building and timing (default: int8)",
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="the quantized model, .onnx (QDQ) or .relay"
@@ -36,8 +38,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--max-loss",
         metavar="PART",
         type=positive_real,
-        help="the layers that hurt most stay in float32 until the root mean square error of the "
-        "outputs is no more than this part of their magnitude, such as 0.01",
+        help="the root mean square error of the outputs is no more than this part of their "
+        "magnitude, such as 0.01: with int8 the layers that hurt most stay in float32",
+    )
+    parser.add_argument(
+        "--log",
+        metavar="FILE",
+        help="with auto: a tuning log that remembers what was measured and gives schedules, "
+        "created where there is none",
+    )
+    parser.add_argument(
+        "--minutes",
+        type=positive_real,
+        metavar="M",
+        help="with auto: try choices for M minutes after the calibration (default: 3)",
+    )
+    parser.add_argument(
+        "--seed", type=seed, metavar="S", help="with auto: of the search (default: 0)"
     )
     parser.add_argument(
         "--method",

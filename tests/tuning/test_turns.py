@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from relay_tune.cli import turns
 from relay_tune.cli.bench import results
+from relay_tune.tuning import turns
 
 
 def test_variants_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:

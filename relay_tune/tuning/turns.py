@@ -15,27 +15,34 @@ Turns = Mapping[str, list[list[float]]]
 FEWEST_CALLS = 3
 MOST_CALLS = 200
 TURN_SECONDS = 0.1
-"""A turn ends after this time, but has at least FEWEST_CALLS and at most MOST_CALLS calls."""
+"""A turn ends after about this time, but has at least FEWEST_CALLS and at most
+MOST_CALLS calls."""
 
 WARM_UP_CALLS = 2
 PAUSE_SECONDS = 0.05
 """Between turns: the waiting threads of the runtime before must have gone to sleep."""
 
 
-def time_in_turns(variants: Mapping[str, Callable[[], object]], turns: int) -> Turns:
-    """Time each variant in `turns` turns of several calls; the first calls are not counted."""
+def time_in_turns(
+    variants: Mapping[str, Callable[[], object]], turns: int, seconds: float | None = None
+) -> Turns:
+    """Time each variant in `turns` turns of several calls; the first calls are not counted.
+
+    A turn takes about so many `seconds`, by default TURN_SECONDS.
+    """
+    length = TURN_SECONDS if seconds is None else seconds
     times: dict[str, list[list[float]]] = {name: [] for name in variants}
     for _ in range(turns):
         for name, call in variants.items():
             time.sleep(PAUSE_SECONDS)
-            times[name].append(_turn(call))
+            times[name].append(_turn(call, length))
     return times
 
 
-def _turn(call: Callable[[], object]) -> list[float]:
+def _turn(call: Callable[[], object], seconds: float) -> list[float]:
     for _ in range(WARM_UP_CALLS):
         call()
-    end = time.perf_counter() + TURN_SECONDS
+    end = time.perf_counter() + seconds
     times = [_seconds(call) for _ in range(FEWEST_CALLS)]
     while time.perf_counter() < end and len(times) < MOST_CALLS:
         times.append(_seconds(call))

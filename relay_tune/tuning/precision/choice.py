@@ -1,0 +1,52 @@
+"""Which precision each layer has, and the space of such choices.
+
+The precisions of a layer are data: a further one (bfloat16, weights of few bits) is a name more in
+`options`, what builds it, and what simulates its loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from relay_tune.quantization.quantize import FLOAT32, INT8
+from search import Choice, Genome, Space
+
+Precisions: TypeAlias = Mapping[str, str]
+"""The name of the precision of each layer, by the name of the layer."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionSpace:
+    """What layers can be computed in.
+
+    Attributes:
+        options: the precisions of each layer; the first is that of the network as it was given.
+    """
+
+    options: Mapping[str, Sequence[str]]
+
+    @staticmethod
+    def of_layers(layers: Sequence[str]) -> PrecisionSpace:
+        """Layers that are computed in float32 or in integers of 8 bits."""
+        return PrecisionSpace(dict.fromkeys(layers, (FLOAT32, INT8)))
+
+    def space(self) -> Space:
+        """The same for the search."""
+        return Space(tuple(Choice(layer, tuple(each)) for layer, each in self.options.items()))
+
+    def genome(self, precisions: Precisions) -> Genome:
+        """The genome of a choice; layers that are not named are as they were."""
+        pairs = self.options.items()
+        return tuple(list(each).index(precisions.get(layer, each[0])) for layer, each in pairs)
+
+    def precisions(self, genome: Genome) -> dict[str, str]:
+        """The choice that a genome stands for."""
+        pairs = zip(self.options.items(), genome, strict=True)
+        return {layer: each[gene] for (layer, each), gene in pairs}
+
+
+def layers_in(precisions: Precisions, precision: str) -> list[str]:
+    """The layers with a precision, in order."""
+    return [layer for layer, each in precisions.items() if each == precision]

@@ -1,0 +1,40 @@
+"""Choices that leave the worst layers in float32 until the loss is within a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from relay_tune.quantization.choose import fewest
+from relay_tune.quantization.quantize import INT8
+from relay_tune.tuning.precision.choice import Precisions, PrecisionSpace
+
+LEAST_SAVED = 1e-6
+"""A part of the time; layers that save less are the first to stay in float32."""
+
+
+def rung(
+    space: PrecisionSpace, worst: Sequence[str], bound: float, loss: Callable[[Precisions], float]
+) -> dict[str, str]:
+    """All layers in integers but the fewest of the first of `worst`."""
+    number = fewest(len(worst), lambda count: loss(_without(space, worst[:count])) <= bound)
+    return _without(space, worst[:number])
+
+
+def by_loss_for_time(alone: Mapping[str, float], saved: Mapping[str, float]) -> list[str]:
+    """Layers by the square of their loss for the time that they save, the largest first.
+
+    Losses of layers add up as the squares of independent errors do.
+    """
+    worth = {
+        layer: (saved[layer] <= LEAST_SAVED, loss * loss / max(saved[layer], LEAST_SAVED))
+        for layer, loss in alone.items()
+    }
+    return sorted(worth, key=lambda layer: (*(-part for part in worth[layer]), layer))
+
+
+def _without(space: PrecisionSpace, layers: Sequence[str]) -> dict[str, str]:
+    left = set(layers)
+    return {
+        layer: options[0] if layer in left or INT8 not in options else INT8
+        for layer, options in space.options.items()
+    }

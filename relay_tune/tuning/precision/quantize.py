@@ -1,0 +1,293 @@
+"""`quantize`: a network in fewer bits, by a fixed scheme or as fast as a bound allows."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, nullcontext
+from numbers import Real
+from os import PathLike
+
+import logs
+from relay_tune.arguments import function_argument, path_argument
+from relay_tune.codegen.target import native_target
+from relay_tune.ending_signals import ending_signals
+from relay_tune.errors import InputError
+from relay_tune.ir.module import Module
+from relay_tune.ir.structural import structural_hash
+from relay_tune.quantization.calibrated import Calibrated, Means, calibrate
+from relay_tune.quantization.calibration_data import FEW_TO_DIVIDE, CalibrationData, Given
+from relay_tune.quantization.loss import Loss, output_error
+from relay_tune.quantization.prepared import prepared
+from relay_tune.quantization.programs import input_types
+from relay_tune.quantization.quantize import (
+    FLOAT32,
+    INT8,
+    SCHEMES,
+    check_options,
+    stored_type,
+    tell_layers,
+    tell_samples,
+)
+from relay_tune.quantization.quantize import quantize as quantize_by_scheme
+from relay_tune.quantization.report import Compared, QuantizationReport
+from relay_tune.quantization.weight_only import JUDGED
+from relay_tune.remembered import results_for_one_build
+from relay_tune.runtime.describe import counted
+from relay_tune.runtime.threads import thread_count
+from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.tuning.log_errors import log_errors
+from relay_tune.tuning.options import TuningOptions
+from relay_tune.tuning.precision.choice import Precisions, PrecisionSpace, layers_in
+from relay_tune.tuning.precision.logged_trials import LoggedTrials, LogMemory, OwnMemory
+from relay_tune.tuning.precision.native_trials import Builder, NativeTrials
+from relay_tune.tuning.precision.neighbours import neighbours, shares
+from relay_tune.tuning.precision.search import Found, PrecisionSearch, Problem
+from relay_tune.tuning.precision.trials import Measured
+from relay_tune.tuning.tuned_build import BuildSchedules, Coverage
+
+SEARCHED = "auto"
+"""The scheme that is searched for."""
+
+DEFAULT_MINUTES = 3.0
+
+Report = Callable[[str], None]
+"""Called with one line of text as the work goes on."""
+
+
+def quantize(
+    module: Module,
+    *,
+    calibration: Given | None = None,
+    scheme: str = INT8,
+    method: str = "auto",
+    activations: str = "auto",
+    max_loss: float | None = None,
+    loss: Loss = output_error,
+    threads: int | None = None,
+    details: QuantizationReport | None = None,
+    log: str | PathLike[str] | None = None,
+    minutes: float | None = None,
+    seed: int | None = None,
+    report: Report | None = None,
+) -> Module:
+    """A network in fewer bits; with `int8` its layers compute in integers, with QDQ pairs around.
+
+    Args:
+        module: a network of float32 with tensors as inputs and outputs.
+        calibration: inputs as the network will see them: a dict of arrays, an iterable of such
+            dicts (or of arrays for a network with one input), a .npz or .npy file, or a folder of
+            these. Arrays with an axis more, or with a longer first axis, are several samples. Only
+            "int8" and "auto" need them; of others they tell the loss.
+        scheme: "int8": data and weights of one byte, sums in int32; "w8", "w4" and "bf16": weights
+            in 8 or 4 bits, with a scale for 32 of them, or bfloat16, and sums in float32. "auto":
+            each layer in float32 or int8, as fast as possible with a loss of at most `max_loss`,
+            found by building and timing choices on this machine.
+        method: how ranges of data are chosen: "minmax", "percentile", "entropy" or "mse"; "auto"
+            takes the one with the least loss.
+        activations: "uint8" or "int8"; "auto" takes what this machine multiplies.
+        max_loss: with "int8" the layers that hurt most stay in float32 until the loss is no more
+            than this; "auto" needs it.
+        loss: loss(outputs of float32, outputs) of a sample; by default the root mean square error
+            of the outputs as a part of their magnitude. With "auto", of samples that the ranges do
+            not come from, where there are 8 or more.
+        threads: of the programs that are run; by default all processors of this process.
+        details: is told what was done.
+        log: with "auto", a tuning log: it remembers what was measured, and its schedules are used;
+            it is created if it does not exist. By default nothing is kept.
+        minutes: with "auto", how long choices are tried, after the calibration; by default 3.
+        seed: with "auto", of all random choices; by default 0.
+        report: with "auto", is told what was found as the search goes on.
+
+    The network is built for this machine and run on the samples several times. Ctrl-C ends a search
+    with the best choice so far. Raises InputError for samples that do not fit, and where no layer
+    can be quantized.
+    """
+    check_options(scheme, method, activations, max_loss, (*SCHEMES, SEARCHED))
+    given = {"log": log, "minutes": minutes, "seed": seed, "report": report}
+    if scheme != SEARCHED:
+        _refuse_given(scheme, given)
+        return quantize_by_scheme(
+            module,
+            calibration=calibration,
+            scheme=scheme,
+            method=method,
+            activations=activations,
+            max_loss=max_loss,
+            loss=loss,
+            threads=threads,
+            details=details,
+        )
+    if max_loss is None:
+        raise InputError(
+            "There is no bound on the loss, which 'auto' needs.",
+            remedy="Give max_loss as a part of the outputs' magnitude, for example 0.01.",
+        )
+    if calibration is None:
+        raise InputError(
+            "There are no calibration data, which 'auto' needs for the ranges of data.",
+            remedy="Give inputs as the model will see them, a hundred or so.",
+        )
+    seconds = 60.0 * _minutes(minutes)
+    options = TuningOptions(seed=0 if seed is None else seed)
+    tell = function_argument(_silent if report is None else report, "report")
+    judged = function_argument(loss, "loss")
+    count = thread_count(threads)
+    schedules = _schedules(log, count)
+    network = prepared(module)
+    samples = CalibrationData(calibration, input_types(network))
+    ranges, held_out = samples.held_out(JUDGED)
+    told = QuantizationReport() if details is None else details
+    with ending_signals(), results_for_one_build():
+        means = Means(stored_type(activations), method, judged, threads)
+        calibrated = calibrate(network, means, ranges, held_out)
+        trials = NativeTrials(calibrated, Builder(native_target(), count, schedules))
+        memory = _memory(log, calibrated, count, schedules)
+        with nullcontext(memory) if isinstance(memory, OwnMemory) else closing(memory):
+            alone = calibrated.alone()
+            problem = _problem(calibrated, alone, max_loss)
+            tell(_beginning(problem, seconds))
+            logged = LoggedTrials(trials, memory)
+            found = PrecisionSearch(problem, logged, seconds, options.seed, tell).run()
+    told.choices = {name: trials.module(each) for name, each in found.named.items()}
+    _tell(told, calibrated, found, problem, samples)
+    return told.steps["realize"]
+
+
+def _problem(calibrated: Calibrated, alone: Mapping[str, float], max_loss: float) -> Problem:
+    free = [each for each in calibrated.layers if each.name in calibrated.free]
+    space = PrecisionSpace.of_layers([each.name for each in free])
+    return Problem(space, neighbours(free), shares(free), alone, max_loss)
+
+
+def _schedules(log: str | PathLike[str] | None, threads: int) -> BuildSchedules:
+    """Those of a log, which is created if it does not exist."""
+    path = None if log is None else path_argument(log, "log", "Omit it to use none.")
+    if path is not None:
+        with log_errors(), logs.open_log(path):
+            pass
+    return BuildSchedules.of(path, native_target(), threads, Accuracy.FAST, Coverage())
+
+
+def _memory(
+    log: str | PathLike[str] | None,
+    calibrated: Calibrated,
+    threads: int,
+    schedules: BuildSchedules,
+) -> OwnMemory | LogMemory:
+    if log is None:
+        return OwnMemory()
+    title = f"precisions of {counted(len(calibrated.free), 'layer')}"
+    workload = _workload(calibrated, schedules)
+    return LogMemory(log, workload, title, native_target().key, threads)
+
+
+def _workload(calibrated: Calibrated, schedules: BuildSchedules) -> str:
+    """The key of all that times and losses depend on, beside the machine."""
+    loss = calibrated.means.loss
+    digest = hashlib.sha256(structural_hash(calibrated.network).encode())
+    for name, each in sorted(calibrated.types.items()):
+        digest.update(f"{name} {each.dtype} {each.scale!r} {each.zero!r}".encode())
+    for sample in calibrated.judge.samples:
+        for name, array in sorted(sample.items()):
+            digest.update(name.encode() + array.tobytes())
+    digest.update(f"{loss.__module__} {getattr(loss, '__qualname__', repr(type(loss)))}".encode())
+    known = schedules.known
+    digest.update(b"" if known is None else known.fingerprint.encode())
+    return f"precisions-{digest.hexdigest()[:24]}"
+
+
+def _beginning(problem: Problem, seconds: float) -> str:
+    layers = counted(len(problem.space.options), "layer")
+    return f"{layers} in float32 or int8, loss at most {problem.bound:g}; up to {seconds:.0f} s"
+
+
+def _tell(
+    report: QuantizationReport,
+    calibrated: Calibrated,
+    found: Found,
+    problem: Problem,
+    samples: CalibrationData,
+) -> None:
+    """Fill in the report."""
+    inside = layers_in(found.best, INT8)
+    network = calibrated.network
+    report.steps = calibrated.steps(inside) if inside else {"realize": network}
+    stay = {**calibrated.stay, **_reasons(found, problem)}
+    report.compared = _compared(found, problem)
+    reference = report.compared[0].seconds if report.compared else None
+    saved = {} if reference is None else {n: s * reference for n, s in found.saved.items()}
+    tell_layers(report, calibrated, problem.alone, stay, saved)
+    tell_samples(report, samples)
+    if samples.count < FEW_TO_DIVIDE:
+        report.notes.append("the loss is that of the samples that ranges come from")
+    genome = problem.space.genome(found.best)
+    report.loss = found.measured[genome].loss if inside else 0.0
+    if found.interrupted:
+        report.notes.append("the search was interrupted; this is the best choice so far")
+    if not found.measured:
+        report.notes.append("nothing was measured: all layers stay in float32")
+    elif not inside:
+        report.notes.append(_why_nothing(found, problem))
+
+
+def _why_nothing(found: Found, problem: Problem) -> str:
+    if any(each.loss <= problem.bound for each in found.measured.values()):
+        return "no choice that was measured is faster than float32: all layers stay in float32"
+    return (
+        f"no choice that was tried has a loss of at most {problem.bound:g}: "
+        "all layers stay in float32"
+    )
+
+
+def _reasons(found: Found, problem: Problem) -> dict[str, str]:
+    """Why layers stay in float32 that need not."""
+    reasons: dict[str, str] = {}
+    for layer in layers_in(found.best, FLOAT32):
+        if problem.alone[layer] > problem.bound:
+            reasons[layer] = f"its loss alone is above {problem.bound:g}"
+        elif found.saved.get(layer, 0.0) <= 0:
+            reasons[layer] = "integers are not faster there"
+        else:
+            reasons[layer] = "others save more time for their loss"
+    return reasons
+
+
+def _compared(found: Found, problem: Problem) -> list[Compared]:
+    choices: dict[str, Precisions] = {**found.named, "searched": found.best}
+    rows: list[Compared] = []
+    reference: Measured | None = None
+    for name, precisions in choices.items():
+        measured = found.measured.get(problem.space.genome(precisions))
+        inside = len(layers_in(precisions, INT8))
+        if measured is not None:
+            reference = measured
+            rows.append(Compared(name, inside, measured.seconds, measured.ratio, measured.loss))
+    if reference is None:
+        return []
+    plain = Compared(FLOAT32, 0, reference.reference_seconds, 1.0, 0.0)
+    return [plain, *rows]
+
+
+def _minutes(minutes: float | None) -> float:
+    chosen = DEFAULT_MINUTES if minutes is None else minutes
+    if not isinstance(chosen, Real) or isinstance(chosen, bool) or not 0 < chosen < math.inf:
+        raise InputError(
+            f"minutes is {minutes!r}, but must be a finite number above 0.",
+            remedy=f"Omit it for {DEFAULT_MINUTES:.0f} minutes.",
+        )
+    return float(chosen)
+
+
+def _refuse_given(scheme: str, given: Mapping[str, object]) -> None:
+    wrong: Sequence[str] = [name for name, value in given.items() if value is not None]
+    if wrong:
+        raise InputError(
+            f"{wrong[0]} is for the scheme 'auto': nothing is searched for {scheme!r}.",
+            remedy="Omit it, or give scheme='auto' and max_loss.",
+        )
+
+
+def _silent(line: str) -> None:
+    """Report nothing."""

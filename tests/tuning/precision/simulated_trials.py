@@ -1,0 +1,63 @@
+"""Trials whose times and losses are computed: layers in a row, with conversions between types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+import numpy as np
+
+from relay_tune.quantization.quantize import FLOAT32, INT8
+from relay_tune.tuning.precision.choice import Precisions, PrecisionSpace
+from relay_tune.tuning.precision.search import Problem
+from relay_tune.tuning.precision.trials import Measured
+
+
+class SimulatedTrials:
+    """A chain of layers of random sizes and losses; a seed gives the same ones."""
+
+    def __init__(self, layers: int, seed: int = 0, interrupt_after: int | None = None) -> None:
+        random = np.random.default_rng(seed)
+        self.names = [f"layer{n}" for n in range(layers)]
+        self.seconds = dict(zip(self.names, random.uniform(0.1, 1.0, layers), strict=True))
+        self.alone = dict(zip(self.names, random.uniform(0.001, 0.01, layers), strict=True))
+        self.conversion = 0.1
+        self.built: list[tuple[str, ...]] = []
+        self.interrupt_after = interrupt_after
+        self.now = 0.0
+
+    def clock(self) -> float:
+        """Seconds, which builds take."""
+        return self.now
+
+    def simulated_loss(self, precisions: Precisions) -> float:
+        return sqrt(sum(self.alone[n] ** 2 for n in self.names if precisions[n] == INT8))
+
+    def ratio(self, precisions: Precisions) -> float:
+        kinds = [FLOAT32, *(precisions[name] for name in self.names), FLOAT32]
+        own = [
+            0.4 * self.seconds[n] if precisions[n] == INT8 else self.seconds[n] for n in self.names
+        ]
+        changes = sum(one != other for one, other in zip(kinds, kinds[1:], strict=False))
+        return (sum(own) + self.conversion * changes) / sum(self.seconds.values())
+
+    def measured(self, choices: Sequence[Precisions], turns: int) -> list[Measured]:
+        found = []
+        for each in choices:
+            if self.interrupt_after is not None and len(self.built) >= self.interrupt_after:
+                raise KeyboardInterrupt
+            self.built.append(tuple(each[name] for name in self.names))
+            self.now += 1.0
+            ratio = self.ratio(each)
+            found.append(Measured(ratio, 1e-3 * ratio, self.simulated_loss(each), 1e-3))
+        return found
+
+    def problem(self, bound: float) -> Problem:
+        total = sum(self.seconds.values())
+        return Problem(
+            PrecisionSpace.of_layers(self.names),
+            list(zip(self.names, self.names[1:], strict=False)),
+            {name: seconds / total for name, seconds in self.seconds.items()},
+            self.alone,
+            bound,
+        )
