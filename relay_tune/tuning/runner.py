@@ -27,6 +27,7 @@ from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.measuring.measurer import Candidate, Checked, MeasureLimits, Measurer
 from relay_tune.runtime.measuring.message import Slot, SlotKind
 from relay_tune.runtime.measuring.random_inputs import measure_inputs
+from relay_tune.schedule.accuracy import Rounding
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.schedule import Schedule
@@ -203,8 +204,10 @@ class NativeRunner:
             self._pool.abort()
             reason = f"not compiled within {COMPILE_SECONDS:.0f} s"
         else:
-            running = partial(self._running, task, compiling.draft.schedule)
-            return Candidate(objects, text.slots, text.is_serial, running)
+            schedule = compiling.draft.schedule
+            running = partial(self._running, task, schedule)
+            rounds = schedule.algorithm.exactness.rounding is Rounding.OF_FACTORS
+            return Candidate(objects, text.slots, text.is_serial, running, rounds)
         return Measurement(Outcome.COMPILE_ERROR, message=reason)
 
     def _task_data(self, task: Task) -> MeasureInputs:

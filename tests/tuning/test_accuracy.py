@@ -7,15 +7,17 @@ import numpy as np
 import pytest
 
 import logs
-from relay_tune.codegen.target import native_target
+from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
 from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.schedule.rewrites.dot_products.record import BF16
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.tuning.runner import NativeRunner
 from relay_tune.tuning.tasks import Task, extract_tasks
 from relay_tune.tuning.tune import tune
 from relay_tune.tuning.tuned_build import Coverage, build
@@ -71,6 +73,21 @@ def test_an_exact_build_passes_over_what_is_only_fast(module: Module, tmp_path: 
         Accuracy.FAST: (True, 0),
         Accuracy.RELAXED: (True, 0),
     }
+
+
+def test_factors_in_bfloat16_are_a_right_answer_of_what_rounds_them() -> None:
+    text = """def @main(%x: Tensor[(16, 64), float32], %w: Tensor[(48, 64), float32]) {
+      nn.dense(%x, %w) }"""
+    module = default_pipeline()(parse(text))
+    (task,) = extract_tasks(module, Accuracy.RELAXED)
+    machine = parse_target("x86_64-linux-gnu:cooperlake").machine
+    schedule = task.plan.with_algorithm(BF16()).default_under_algorithm(machine, 1)[1]
+    runner = NativeRunner(native_target(), 1, seed=0)
+    try:
+        (prepared,) = runner.prepare(task, [runner.draft(task, schedule)], None)
+    finally:
+        runner.close()
+    assert prepared.failure is None
 
 
 def test_builds_and_tuning_want_a_known_accuracy(module: Module, tmp_path: Path) -> None:

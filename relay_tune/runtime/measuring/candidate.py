@@ -34,7 +34,8 @@ class OutOfBoundsError(WrongAnswerError):
 class CandidateRun:
     """A candidate linked to the buffers of its task.
 
-    `close` must be called before the code goes away: it ends the threads that run in it.
+    `close` must be called before the code goes away: it ends the threads that run in it. The answer
+    of code that `rounds_factors` of products to bfloat16 is compared as one of that type.
     """
 
     def __init__(
@@ -44,8 +45,11 @@ class CandidateRun:
         memory: TaskMemory,
         copies: ConstantCopies,
         threads: int,
+        *,
+        rounds_factors: bool = False,
     ) -> None:
         self._memory = memory
+        self._rounds_factors = rounds_factors
         self._copies = copies
         self._scratch = [GuardedBuffer(s.bytes) for s in slots if s.kind is SlotKind.SCRATCH]
         self._constants = [
@@ -148,7 +152,9 @@ class CandidateRun:
                 raise WrongAnswerError(f"changed input {number}")
         for number, expected in enumerate(sample.expected):
             found = memory.checked_outputs[number].content.view(expected.dtype)
-            reason = difference(found.reshape(expected.shape), expected)
+            reason = difference(
+                found.reshape(expected.shape), expected, rounds_factors=self._rounds_factors
+            )
             if reason is not None:
                 raise WrongAnswerError(f"output {number}: {reason}")
 

@@ -13,15 +13,18 @@ TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 8e-
 """Allowed difference as a share of the largest magnitude in the reference, by element type."""
 
 
-def difference(found: Array, expected: Array) -> str | None:
+def difference(found: Array, expected: Array, *, rounds_factors: bool = False) -> str | None:
     """The difference between `found` and the reference; None if there is none.
 
     Floats may differ by a share of the largest finite magnitude (sums in another order round
-    differently); NaN and infinities must stand in the same places. All else must be equal.
+    differently), that of bfloat16 if it `rounds_factors` of products to this; NaN and infinities
+    must stand in the same places. All else must be equal.
     """
     tolerance = TOLERANCES.get(expected.dtype.name)
     if tolerance is None:
         return _unequal(found, expected)
+    if rounds_factors:
+        tolerance = max(tolerance, TOLERANCES["bfloat16"])
     found, expected = _wide(found), _wide(expected)
     finite = np.isfinite(expected)
     if not _same_specials(found, expected, finite):

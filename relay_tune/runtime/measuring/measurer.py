@@ -47,12 +47,14 @@ class Candidate:
         slots: what its table of addresses points to.
         is_serial: whether one thread does all of its work; it is then measured without others.
         running: a context that is entered whenever the code runs.
+        rounds_factors: whether it rounds factors of products to bfloat16.
     """
 
     objects: tuple[bytes, ...]
     slots: tuple[Slot, ...]
     is_serial: bool = False
     running: Callable[[], AbstractContextManager[None]] = nullcontext
+    rounds_factors: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,7 @@ class Measurer:
             "task": task,
             "slots": [slot.to_json() for slot in candidate.slots],
             "threads": 1 if candidate.is_serial else self._threads,
+            "rounds_factors": candidate.rounds_factors,
         }
         with candidate.running():
             worker.send(header, (*candidate.objects, *self._common))

@@ -99,7 +99,14 @@ def _outcome(action: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 def _checked(header: dict[str, Any], blobs: list[bytes], held: _Held) -> dict[str, Any]:
     slots = [Slot.from_json(item) for item in header["slots"]]
     memory = held.tasks.use(header["task"])
-    run = CandidateRun(blobs, slots, memory, held.copies, header["threads"])
+    run = CandidateRun(
+        blobs,
+        slots,
+        memory,
+        held.copies,
+        header["threads"],
+        rounds_factors=header["rounds_factors"],
+    )
     is_right = False
     try:
         run.check()

@@ -37,6 +37,14 @@ class TestDifference:
         reason = difference(self.expected + np.array([0, 0, 0.02], np.float32), self.expected)
         assert reason is not None and reason.startswith("element 2 is 0.0")
 
+    def test_larger_ones_where_factors_are_rounded_to_bfloat16(self) -> None:
+        found = self.expected + np.float32(5)
+        assert difference(found, self.expected) is not None
+        assert difference(found, self.expected, rounds_factors=True) is None
+        assert difference(found + 5, self.expected, rounds_factors=True) is not None
+        integers = np.arange(5)
+        assert difference(integers + 1, integers, rounds_factors=True) is not None
+
     @pytest.mark.parametrize("value", [np.nan, np.inf])
     def test_nan_and_infinity_are_wrong(self, value: float) -> None:
         found = self.expected.copy()
