@@ -5,6 +5,7 @@ from __future__ import annotations
 from relay_tune.ir.operator import FusionKind
 from relay_tune.transform.fusion.call_graph import CallNode
 from relay_tune.transform.fusion.groups import Groups
+from relay_tune.transform.fusion.narrow_results import ends_narrow
 from relay_tune.transform.fusion.row_chains import join_row_chains
 from relay_tune.transform.fusion.row_statistics import keeps_to_rows
 from relay_tune.transform.fusion.rules import (
@@ -45,7 +46,7 @@ def _is_anchor(node: CallNode) -> bool:
 
 def _grow_epilogue(anchor: CallNode, groups: Groups, maximum_size: int) -> None:
     node: CallNode | None = anchor
-    while node is not None:
+    while node is not None and not ends_narrow(node, groups, maximum_size):
         node = _try_epilogue(node, groups, maximum_size)
 
 

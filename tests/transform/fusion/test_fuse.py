@@ -312,3 +312,31 @@ def test_a_cache_that_is_larger_than_its_copies_is_not_read_in_a_product(typed: 
     text = f"({query}, %k: Tensor[(1, 9, 3, 8), float32])"
     text += " { nn.batch_matmul(%q, transpose(%k, axes=[0, 2, 1, 3])) }"
     assert kernels(Fuse()(typed(text))) == [["transpose"], ["nn.batch_matmul"]]
+
+
+TWO = "%x: Tensor[(8, 16), float32], %v: Tensor[(4, 16), float32], %w: Tensor[(4, 16), float32]"
+WIDE = 'cast(cast(nn.dense(%x, {0}), dtype="uint8"), dtype="float32")'
+
+
+def test_a_kernel_ends_with_bytes_that_the_next_one_widens(
+    typed: Any, assert_same_meaning: Any
+) -> None:
+    left, right = (WIDE.format(each) for each in ("%v", "%w"))
+    before = typed(f"({TWO}) {{ nn.relu(add(negative({left}), exp({right}))) }}", "v", "w")
+    after = Fuse()(before)
+    assert sorted(kernels(after)) == [
+        ["nn.dense", "cast"],
+        ["nn.dense", "cast", "cast", "negative", "cast", "exp", "add", "nn.relu"],
+    ]
+    assert_same_meaning(before, after)
+
+
+def test_what_no_other_anchor_reads_is_widened_where_it_is_computed(typed: Any) -> None:
+    found = kernels(Fuse()(typed(f"({TWO}) {{ exp({WIDE.format('%v')}) }}", "v")))
+    assert found == [["nn.dense", "cast", "cast", "exp"]]
+
+
+def test_floats_are_not_cut_before_a_sum(typed: Any) -> None:
+    text = f"({TWO}) {{ add(exp(nn.dense(%x, %v)), exp(nn.dense(%x, %w))) }}"
+    found = sorted(kernels(Fuse()(typed(text, "v", "w"))))
+    assert found == [["nn.dense", "exp"], ["nn.dense", "exp", "add"]]
