@@ -1,7 +1,7 @@
 """Kernels that end where their result is narrow, because the next one can widen it.
 
-    before:  fn (..) { multiply(cast(%bytes), 0.1f) };    fn (%p0, ..) { add(.., %p0) }
-    after:   fn (..) { %bytes };                  fn (%p0, ..) { add(.., multiply(cast(%p0), 0.1f)) }
+    before:  fn (..) { multiply(cast(%bytes), 0.1f) };  fn (%p0, ..) { add(.., %p0) }
+    after:   fn (..) { %bytes };                fn (%p0, ..) { add(.., multiply(cast(%p0), 0.1f)) }
 
 A sum of two quantized convolutions is computed in the kernel of one of them. The other one would
 dequantize its bytes and store floats.
