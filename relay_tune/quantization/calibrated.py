@@ -111,9 +111,8 @@ def calibrate(
 
     Raises InputError where no layer can be quantized.
     """
-    layers = layers_of(network, means.dtype)
+    layers = quantizable_layers(network, means.dtype)
     stay = {each.name: each.reason for each in layers if each.reason is not None}
-    require_some(layers, stay)
     output_tensors(network)
     seen = _seen(network, means, ranges, stay)
     require_some(layers, stay)
@@ -124,6 +123,13 @@ def calibrate(
     judge = Judge.of(simulation, judged, first, means.loss)
     losses = {name: judge(each, simulation.layers) for name, each in types.items()}
     return Calibrated(network, means, layers, stay, types[best_method(losses)], judge, losses)
+
+
+def quantizable_layers(network: Module, dtype: str) -> list[QuantizableLayer]:
+    """All layers; InputError where none of them can be quantized, whatever the samples are."""
+    layers = layers_of(network, dtype)
+    require_some(layers, {each.name: each.reason for each in layers if each.reason is not None})
+    return layers
 
 
 def require_some(layers: Sequence[QuantizableLayer], stay: Mapping[str, str]) -> None:

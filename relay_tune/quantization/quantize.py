@@ -16,7 +16,13 @@ from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.machine.pattern import SIGNED_BYTES, UNSIGNED_BY_SIGNED
 from relay_tune.op_rules.quantize.affine import BYTES
-from relay_tune.quantization.calibrated import Calibrated, Means, calibrate, require_some
+from relay_tune.quantization.calibrated import (
+    Calibrated,
+    Means,
+    calibrate,
+    quantizable_layers,
+    require_some,
+)
 from relay_tune.quantization.calibration_data import CalibrationData, Given
 from relay_tune.quantization.choose import AUTO, worst_first
 from relay_tune.quantization.loss import Loss, mean_loss, output_error
@@ -91,8 +97,9 @@ def quantize(
             "There are no calibration data, which 'int8' needs for the ranges of data.",
             remedy="Give inputs as the model will see them, a hundred or so.",
         )
-    samples = CalibrationData(calibration, input_types(network))
     means = Means(stored_type(activations), method, judged, threads)
+    quantizable_layers(network, means.dtype)
+    samples = CalibrationData(calibration, input_types(network))
     calibrated = calibrate(network, means, samples, samples.spread(JUDGED))
     return _quantized(calibrated, samples, max_loss, report)
 

@@ -56,6 +56,7 @@ def write_calibration_data(folder: Path) -> None:
         np.savez(folder / f"{name}.npz", x=sample)
     np.savez(folder / "name.npz", data=whole)
     np.save(folder / "infinite.npy", np.inf * whole)
+    np.save(folder / "whole.npy", whole)
     (folder / "text.npz").write_text("no arrays\n")
 
 

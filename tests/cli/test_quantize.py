@@ -48,6 +48,20 @@ def test_relay_text_and_json(tune: Tune, network: Path, tmp_path: Path) -> None:
     assert "qnn.quantize" in parse(output.read_text()).astext()
 
 
+def test_the_precision_of_each_layer_is_searched(tune: Tune, network: Path, tmp_path: Path) -> None:
+    output = tmp_path / "quantized.relay"
+    words = ("--data", tmp_path / "data.npy", "-o", output, "--threads", 1, "--method", "minmax")
+    auto = ("--scheme", "auto", "--max-loss", 0.5, "--log", tmp_path / "tuning.db", "--seed", 1)
+    outcome = tune("quantize", network, *words, *auto, "--minutes", 1, "--json")
+    assert outcome.code == 0, outcome.err
+    assert outcome.err.startswith("1 layer in float32 or int8, loss at most 0.5; up to 60 s")
+    found = json.loads(outcome.out)
+    assert [each["name"] for each in found["compared"]][:2] == ["float32", "int8"]
+    assert found["loss"] <= 0.5 and found["seconds"] is None
+    listed = tune("log", "list", tmp_path / "tuning.db")
+    assert "precisions of 1 layer" in listed.out
+
+
 @pytest.mark.parametrize(
     "step, word",
     [("annotate", "qnn.observe"), ("calibrate", "qnn.quantize"), ("realize", "qnn.dequantize")],

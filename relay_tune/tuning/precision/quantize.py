@@ -16,7 +16,7 @@ from relay_tune.ending_signals import ending_signals
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.ir.structural import structural_hash
-from relay_tune.quantization.calibrated import Calibrated, Means, calibrate
+from relay_tune.quantization.calibrated import Calibrated, Means, calibrate, quantizable_layers
 from relay_tune.quantization.calibration_data import FEW_TO_DIVIDE, CalibrationData, Given
 from relay_tune.quantization.loss import Loss, output_error
 from relay_tune.quantization.prepared import prepared
@@ -136,11 +136,12 @@ def quantize(
     count = thread_count(threads)
     schedules = _schedules(log, count)
     network = prepared(module)
+    means = Means(stored_type(activations), method, judged, threads)
+    quantizable_layers(network, means.dtype)
     samples = CalibrationData(calibration, input_types(network))
     ranges, held_out = samples.held_out(JUDGED)
     told = QuantizationReport() if details is None else details
     with ending_signals(), results_for_one_build():
-        means = Means(stored_type(activations), method, judged, threads)
         calibrated = calibrate(network, means, ranges, held_out)
         trials = NativeTrials(calibrated, Builder(native_target(), count, schedules))
         memory = _memory(log, calibrated, count, schedules)
@@ -255,19 +256,19 @@ def _reasons(found: Found, problem: Problem) -> dict[str, str]:
 
 
 def _compared(found: Found, problem: Problem) -> list[Compared]:
-    choices: dict[str, Precisions] = {**found.named, "searched": found.best}
-    rows: list[Compared] = []
-    reference: Measured | None = None
-    for name, precisions in choices.items():
-        measured = found.measured.get(problem.space.genome(precisions))
-        inside = len(layers_in(precisions, INT8))
-        if measured is not None:
-            reference = measured
-            rows.append(Compared(name, inside, measured.seconds, measured.ratio, measured.loss))
-    if reference is None:
+    if not found.measured:
         return []
-    plain = Compared(FLOAT32, 0, reference.reference_seconds, 1.0, 0.0)
-    return [plain, *rows]
+    reference = list(found.measured.values())[-1].reference_seconds
+    plain = Measured(1.0, reference, 0.0, reference)
+    choices: dict[str, Precisions] = {FLOAT32: {}, **found.named, "searched": found.best}
+    rows = []
+    for name, precisions in choices.items():
+        inside = len(layers_in(precisions, INT8))
+        genome = problem.space.genome(precisions)
+        each = found.measured.get(genome) if inside else plain
+        if each is not None:
+            rows.append(Compared(name, inside, each.seconds, each.ratio, each.loss))
+    return rows
 
 
 def _minutes(minutes: float | None) -> float:
