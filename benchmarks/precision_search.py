@@ -2,11 +2,13 @@
 
     python -m benchmarks.precision_search search FOLDER [NAME ...] [--minutes 3] [--part 0.5]
     python -m benchmarks.precision_search time FOLDER [NAME ...]
+    python -m benchmarks.precision_search models FOLDER [NAME ...]
 
 `search` writes the four forms of each network as libraries, with their losses. The bound on the
 loss is a part of that of all layers in int8. The greedy choice leaves those layers in float32 that
 hurt most, until the loss is within the bound, as `tune quantize --max-loss` does. `time` runs the
-libraries in turns, and needs a quiet machine for some seconds only.
+libraries in turns, and needs a quiet machine for some seconds only. `models` says how well the
+time of builds is predicted that a model has not seen: by layers and pairs, and by boosted trees.
 
 Networks have random weights. Those of every third layer get a channel of larger ones: so layers
 differ in what they lose, as those of trained networks do.
@@ -27,6 +29,8 @@ import relay_tune as rt
 from benchmarks.networks.classifiers import shufflenet
 from benchmarks.networks.images import unet
 from benchmarks.networks.transformers import vit
+from cost_model import CostModel, Row
+from logs import open_log
 from relay_tune.ir.expr import Constant, Expr
 from relay_tune.ir.traversal import rewrite
 from relay_tune.op_rules.typed import constant_of
@@ -34,6 +38,11 @@ from relay_tune.quantization.prepared import prepared
 from relay_tune.transform.module_pass import with_body
 from relay_tune.transform.quantize.layers import layers_of
 from relay_tune.tuning.median_interval import median_interval
+from relay_tune.tuning.precision.choice import PrecisionSpace
+from relay_tune.tuning.precision.logged_trials import FORMAT
+from relay_tune.tuning.precision.neighbours import neighbours, shares
+from relay_tune.tuning.precision.pair_model import PairModel
+from relay_tune.tuning.precision.search import TIME_NOISE, time_beliefs
 from relay_tune.tuning.turns import time_in_turns
 from relay_tune.zoo import example_inputs
 
@@ -49,6 +58,7 @@ NETWORKS: Mapping[str, Callable[[], rt.Module]] = {
 USUAL = ("squeezenet1_1", "resnet18", "mobilenet_v2", "vit")
 
 SAMPLES = 24
+FOLDS = 5
 TURNS = 15
 LARGER = 12.0
 """What weights of one input channel are multiplied by."""
@@ -57,7 +67,7 @@ LARGER = 12.0
 def main() -> None:
     """Search, or time what was found."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("action", choices=("search", "time"))
+    parser.add_argument("action", choices=("search", "time", "models"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NETWORKS))
     parser.add_argument("--minutes", type=float, default=3.0)
@@ -66,10 +76,13 @@ def main() -> None:
     arguments = parser.parse_args()
     for name in arguments.names or USUAL:
         folder = arguments.folder / name
-        if arguments.action == "search":
-            _search(name, folder, arguments)
-        else:
-            print(_timed(name, folder), flush=True)
+        match arguments.action:
+            case "search":
+                _search(name, folder, arguments)
+            case "time":
+                print(_timed(name, folder), flush=True)
+            case _:
+                print(_predicted(name, folder), flush=True)
 
 
 def _search(name: str, folder: Path, arguments: argparse.Namespace) -> None:
@@ -124,6 +137,35 @@ def _timed(name: str, folder: Path) -> str:
             f"greedy/it {median(gains):.3f} [{low:.3f}, {high:.3f}]"
         )
     return "\n".join(lines)
+
+
+def _predicted(name: str, folder: Path) -> str:
+    """The mean error of predicted ratios over builds that are left out in turn."""
+    layers = [each for each in layers_of(prepared(NETWORKS[name]()), "uint8") if not each.reason]
+    space = PrecisionSpace.of_layers([each.name for each in layers])
+    with open_log(folder / "tuning.db", readonly=True) as log:
+        texts = [(each.schedule, each.features) for each in log.history(code_version=FORMAT)]
+    ratios_of = {
+        space.genome(json.loads(text)["precisions"]): float(json.loads(numbers)[0])
+        for text, numbers in texts
+    }
+    rows = list(ratios_of.items())
+    beliefs = time_beliefs(shares(layers))
+    errors: dict[str, list[float]] = {"layers and pairs": [], "trees": []}
+    for fold in range(FOLDS):
+        left, known = rows[fold::FOLDS], [r for n, r in enumerate(rows) if n % FOLDS != fold]
+        pairs = PairModel(space, neighbours(layers), beliefs, 1.0)
+        trees = CostModel(seed=0)
+        for genome, ratio in known:
+            pairs.learn(genome, ratio, TIME_NOISE)
+        trees.update([Row(name, genome, 1.0 / ratio) for genome, ratio in known])
+        genomes, ratios = [g for g, _ in left], np.array([r for _, r in left])
+        scores = trees.predict(genomes) - trees.predict([g for g, _ in known]).mean()
+        by_trees = np.exp(-scores) * np.exp(np.mean([np.log(r) for _, r in known]))
+        errors["layers and pairs"] += list(np.abs(pairs.predict(genomes)[0] - ratios))
+        errors["trees"] += list(np.abs(by_trees - ratios))
+    text = ", ".join(f"{model} {np.mean(each):.4f}" for model, each in errors.items())
+    return f"{name}: mean error of the ratio of {len(rows)} builds: {text}"
 
 
 def _uneven(network: rt.Module) -> rt.Module:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import hypot, isfinite
+from statistics import median
 
 from relay_tune.quantization.choose import worst_first
 from relay_tune.quantization.quantize import INT8
@@ -119,12 +120,13 @@ class PrecisionSearch:
         self._end = clock() + seconds
         self._space = problem.space
         self._genetic = GeneticSearch(self._space.space(), seed, exploration=0.1)
-        self._times = PairModel(self._space, problem.pairs, _time_beliefs(problem), 1.0)
+        self._times = PairModel(self._space, problem.pairs, time_beliefs(problem.shares), 1.0)
         self._losses = PairModel(self._space, problem.pairs, _loss_beliefs(problem), 0.0)
         self._pending: dict[Genome, None] = {}
         self._simulated: dict[Genome, float] = {}
         self._found = Found(self._space.precisions(self._origin))
         self._build_seconds = MOST_BUILD_SECONDS
+        self._excess = 1.0
         self._last: set[Genome] | None = None
 
     @property
@@ -132,11 +134,14 @@ class PrecisionSearch:
         return self._space.genome({})
 
     def run(self) -> Found:
-        """Search until the time is over, nothing promises more, or Ctrl-C."""
+        """Search until the time is over, nothing promises more, or Ctrl-C.
+
+        What the result is compared with is measured however little time there is.
+        """
         found = self._found
         try:
+            self._begin()
             with time_limit(self._end - self._clock()):
-                self._begin()
                 found.exhausted = self._rounds()
                 self._confirm()
         except KeyboardInterrupt:
@@ -157,6 +162,10 @@ class PrecisionSearch:
             **{name: self._rung(order) for name, order in orders.items()},
         }
         self._measure([space.genome(each) for each in self._found.named.values()])
+        greedy = space.genome(self._found.named["greedy"])
+        if self._excess > 1 and greedy not in self._kept():  # simulated it was within the bound
+            self._found.named["greedy"] = self._rung(orders["greedy"])
+            self._measure([space.genome(self._found.named["greedy"])])
 
     def _rounds(self) -> bool:
         """Whether nothing is left that promises more; False where the time is over."""
@@ -185,7 +194,7 @@ class PrecisionSearch:
         batch: list[Genome] = []
         for genome in sorted(pending, key=lambda each: -worth[each])[:SIMULATED]:
             del self._pending[genome]
-            if self._loss(genome) <= self._problem.bound:
+            if self._loss(genome) * self._excess <= self._problem.bound:
                 batch.append(genome)
             if len(batch) == BUILT:
                 break
@@ -196,7 +205,7 @@ class PrecisionSearch:
         while self._pending and self._clock() < self._end:
             genome = next(iter(self._pending))
             del self._pending[genome]
-            if self._loss(genome) <= self._problem.bound:
+            if self._loss(genome) * self._excess <= self._problem.bound:
                 return [genome]
         return []
 
@@ -213,9 +222,16 @@ class PrecisionSearch:
             self._times.learn(genome, found.ratio, noise)
             is_kept = found.loss <= self._problem.bound
             self._genetic.tell(genome, -found.ratio if is_kept else None)
+        self._learn_excess()
         each = (self._clock() - began) / len(wanted)
         self._build_seconds = min(each, MOST_BUILD_SECONDS, self._build_seconds)
         self._report(self._line())
+
+    def _learn_excess(self) -> None:
+        """By what the loss of builds is above that of the simulation, which rounds less."""
+        pairs = [(self._simulated.get(g), m.loss) for g, m in self._found.measured.items()]
+        factors = [built / loss for loss, built in pairs if loss and isfinite(built / loss)]
+        self._excess = max(1.0, median(factors)) if factors else 1.0
 
     def _confirm(self) -> None:
         """Time the best ones once more, with what they are compared with.
@@ -243,7 +259,7 @@ class PrecisionSearch:
         """What choices promise: little time, and no loss beyond the bound."""
         ratios, deviations = self._times.predict(genomes)
         losses, _ = self._losses.predict(genomes)
-        beyond = (losses - 1.0).clip(0.0)
+        beyond = (losses * self._excess**2 - 1.0).clip(0.0)
         return [float(each) for each in -ratios + OPTIMISM * deviations - BEYOND * beyond]
 
     def _loss(self, genome: Genome) -> float:
@@ -260,7 +276,7 @@ class PrecisionSearch:
 
     def _rung(self, order: Sequence[str]) -> dict[str, str]:
         def loss(precisions: Precisions) -> float:
-            return self._loss(self._space.genome(precisions))
+            return self._loss(self._space.genome(precisions)) * self._excess
 
         return rung(self._space, order, self._problem.bound, loss)
 
@@ -287,10 +303,11 @@ class PrecisionSearch:
         )
 
 
-def _time_beliefs(problem: Problem) -> dict[str, Belief]:
+def time_beliefs(shares: Mapping[str, float]) -> dict[str, Belief]:
+    """What integers are believed to change of the time, by each layer's share of it."""
     return {
         layer: Belief(-SAVED * share, UNSURE * share + LEAST_SHARE)
-        for layer, share in problem.shares.items()
+        for layer, share in shares.items()
     }
 
 

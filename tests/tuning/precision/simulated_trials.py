@@ -22,6 +22,7 @@ class SimulatedTrials:
         self.seconds = dict(zip(self.names, random.uniform(0.1, 1.0, layers), strict=True))
         self.alone = dict(zip(self.names, random.uniform(0.001, 0.01, layers), strict=True))
         self.conversion = 0.1
+        self.excess = 1.0
         self.built: list[tuple[str, ...]] = []
         self.interrupt_after = interrupt_after
         self.now = 0.0
@@ -32,6 +33,10 @@ class SimulatedTrials:
 
     def simulated_loss(self, precisions: Precisions) -> float:
         return sqrt(sum(self.alone[n] ** 2 for n in self.names if precisions[n] == INT8))
+
+    def built_loss(self, precisions: Precisions) -> float:
+        """What roundings add is not simulated."""
+        return self.excess * self.simulated_loss(precisions)
 
     def ratio(self, precisions: Precisions) -> float:
         kinds = [FLOAT32, *(precisions[name] for name in self.names), FLOAT32]
@@ -49,7 +54,7 @@ class SimulatedTrials:
             self.built.append(tuple(each[name] for name in self.names))
             self.now += 1.0
             ratio = self.ratio(each)
-            found.append(Measured(ratio, 1e-3 * ratio, self.simulated_loss(each), 1e-3))
+            found.append(Measured(ratio, 1e-3 * ratio, self.built_loss(each), 1e-3))
         return found
 
     def problem(self, bound: float) -> Problem:

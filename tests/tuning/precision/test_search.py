@@ -110,6 +110,17 @@ def test_a_bound_that_no_layer_keeps() -> None:
     assert found.exhausted
 
 
+def test_the_bound_is_that_of_builds_and_not_of_the_simulation() -> None:
+    trials = SimulatedTrials(20)
+    trials.excess = 1.2
+    found = search(trials)
+    assert set(found.best.values()) == {FLOAT32, INT8}
+    for each in (found.best, found.named["greedy"]):
+        assert trials.built_loss(each) <= BOUND
+    beyond = [each for each in found.measured.values() if each.loss > BOUND]
+    assert len(beyond) < 0.4 * len(found.measured)
+
+
 def test_integers_that_are_slower_are_not_chosen() -> None:
     trials = SimulatedTrials(6)
     trials.conversion = 10.0
@@ -122,6 +133,13 @@ def test_the_time_ends_a_search() -> None:
     trials = SimulatedTrials(40)
     found = search(trials, seconds=30.0)
     assert not found.exhausted and 10 < trials.now <= 30
+
+
+def test_the_greedy_choice_is_measured_however_little_time_there_is() -> None:
+    trials = SimulatedTrials(10)
+    found = search(trials, seconds=1e-3)
+    assert not found.exhausted and 1 < len(set(trials.built)) <= 3
+    assert trials.ratio(found.best) <= trials.ratio(found.named["greedy"])
 
 
 def test_progress_tells_the_best() -> None:
