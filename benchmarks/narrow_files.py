@@ -38,7 +38,11 @@ def with_narrow_weights(content: bytes, stored: str, accuracy_level: int = 0) ->
     nodes: list[onnx.NodeProto] = []
     for node in graph.node:
         weight = weights.get(node.input[1]) if node.op_type == "MatMul" else None
-        if weight is None or len(weight.dims) != 2 or weight.dims[0] * weight.dims[1] < LEAST_NUMBERS:
+        if (
+            weight is None
+            or len(weight.dims) != 2
+            or weight.dims[0] * weight.dims[1] < LEAST_NUMBERS
+        ):
             nodes.append(node)
             continue
         matrix = numpy_helper.to_array(weight)

@@ -31,7 +31,7 @@ from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.op.spaced_inputs import spaced_inputs
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.dependencies import tensors_in_order
-from relay_tune.tensor.expression import Reduce
+from relay_tune.tensor.expression import Reduce, Tensor
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import UndecidedSizeError, dim_of, is_symbolic
 from relay_tune.tensor.tensor import Computed
@@ -272,7 +272,7 @@ def _runs_along(product: Computed, symbol: str) -> bool:
 
 def _rows_of_products(program: TensorProgram) -> set[int]:
     """For each reduction that reads large constants, how many results read the same element."""
-    known = {tensor for tensor, data in program.constants if data.nbytes >= LEAST_WEIGHTS}
+    known = _weights(program)
     found: set[int] = set()
     for tensor in _products(program):
         for load in loads(tensor.body):
@@ -280,6 +280,23 @@ def _rows_of_products(program: TensorProgram) -> set[int]:
                 used = axes_of(*load.indices)
                 found.add(prod(axis.extent for axis in tensor.axes if axis not in used))
     return found
+
+
+def _weights(program: TensorProgram) -> set[Tensor]:
+    """The large constants, and what is made of them alone: numbers of few bits as floats."""
+    constants: set[Tensor] = {tensor for tensor, _ in program.constants}
+    known: set[Tensor] = {
+        tensor for tensor, data in program.constants if data.nbytes >= LEAST_WEIGHTS
+    }
+    for tensor in tensors_in_order(program.outputs):
+        if not isinstance(tensor, Computed) or isinstance(tensor.body, Reduce):
+            continue
+        read = {load.tensor for load in loads(tensor.body)}
+        if read <= constants:
+            constants.add(tensor)
+            if read & known:
+                known.add(tensor)
+    return known
 
 
 def _products(program: TensorProgram) -> Iterator[Computed]:

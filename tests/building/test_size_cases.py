@@ -20,6 +20,7 @@ from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.schedule.loops.packing import PackRecipe
 from relay_tune.transform.bind_parameters import BindParameters
+from relay_tune.transform.store_weights import StoreWeights
 from relay_tune.tuning.tuned_build import build as tuned_build
 from relay_tune.typing.infer import infer_types
 from tests.properties.programs.compare import assert_same_value
@@ -47,6 +48,7 @@ DENSE = with_weights(
     "def @main(%x: Tensor[(n, 128), float32], %w: Tensor[(160, 128), float32]) "
     "{ nn.relu(nn.dense(%x, %w)) }"
 )
+NARROW = StoreWeights("bfloat16")(infer_types(DENSE))
 SEVERAL_ROWS = with_weights(
     "def @main(%x: Tensor[(n, 3, 128), float32], %w: Tensor[(160, 128), float32]) "
     "{ nn.dense(%x, %w) }"
@@ -83,6 +85,7 @@ def primitives(module: Module) -> dict[Function, Primitive]:
     ("module", "expected"),
     [
         (DENSE, EACH),
+        (NARROW, EACH),
         (SEVERAL_ROWS, [(1, 1), (1, FEW_ROWS)]),
         (IMAGES, [(1, 1), (1, FEW_ROWS)]),
         (ROWS_OF_EACH_OTHER, [(1, FEW_ROWS), (1, FEW_POINTS)]),
