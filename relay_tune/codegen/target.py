@@ -17,7 +17,7 @@ from relay_tune.codegen.llvm_modules import initialize_llvm
 from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.target_check import unknown_parts
 from relay_tune.errors import InputError
-from relay_tune.machine.architecture import DotProduct, Vectors
+from relay_tune.machine.architecture import DotProduct, Lookup, Vectors
 from relay_tune.machine.intrinsic import Intrinsic, permissions
 from relay_tune.machine.machine import SERVER_MEMORIES, Machine, VectorUnit
 from relay_tune.targets.registry import HOW_TO_WRITE, architecture_of
@@ -54,6 +54,11 @@ class Target:
     def intrinsics(self) -> tuple[Intrinsic, ...]:
         """The instructions on tiles that kernels may use."""
         return _intrinsics(self)
+
+    @property
+    def lookups(self) -> tuple[Lookup, ...]:
+        """Its instructions that look up floats in registers."""
+        return _lookups(self)
 
     @property
     def dot_products(self) -> tuple[DotProduct, ...]:
@@ -104,6 +109,18 @@ def _dot_products(target: Target) -> tuple[DotProduct, ...]:
 
 
 @cache
+def _lookups(target: Target) -> tuple[Lookup, ...]:
+    own = architecture_of(target.triple)
+    given = target.triple, target.cpu, target.features
+    has = implied_features(*given, tuple(own.features))
+    return tuple(
+        each
+        for each in own.lookups
+        if has.issuperset(each.features) and each.lanes * 32 == target.vector_bits
+    )
+
+
+@cache
 def _vectors(target: Target) -> Vectors:
     return architecture_of(target.triple).vectors(target.cpu, target.features)
 
@@ -113,7 +130,15 @@ def _general_machine(target: Target) -> Machine:
     vectors = VectorUnit(target.vector_bits // 8, target.vector_registers)
     coefficients = architecture_of(target.triple).coefficients
     words = dict.fromkeys(each.pattern.name for each in target.dot_products if each.pattern)
-    return Machine(vectors, SERVER_MEMORIES, target.intrinsics, coefficients, tuple(words))
+    lanes = max((each.lanes for each in target.lookups), default=1)
+    return Machine(
+        vectors,
+        SERVER_MEMORIES,
+        target.intrinsics,
+        coefficients,
+        tuple(words),
+        lanes.bit_length() - 1,
+    )
 
 
 @cache

@@ -73,6 +73,21 @@ class DotProduct:
 
 
 @dataclass(frozen=True, slots=True)
+class Lookup:
+    """An instruction that takes a float of a register for each lane, by the low bits of its word.
+
+    Attributes:
+        instruction: the intrinsic function of LLVM, of the floats and the words.
+        lanes: of both; the low bits that it reads are those that number them.
+        features: LLVM's names of what it takes.
+    """
+
+    instruction: str
+    lanes: int
+    features: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StackSwitch:
     """Two functions in assembly, a line for each instruction.
 
@@ -118,6 +133,7 @@ class Architecture:
         plain_cpu: LLVM's name of what all its processors have.
         intrinsics: its instructions on tiles, in the order in which nests are matched with them.
         dot_products: its instructions on words, measured beside the fused multiply-add of float32.
+        lookups: its instructions that look up floats in registers.
         features: that libraries look for before they run.
         check: `check(name, triple, features, permissions)` is the LLVM function `i1 NAME()` that
             looks for them, and asks the system for permissions.
@@ -136,6 +152,7 @@ class Architecture:
     plain_cpu: str = ""
     intrinsics: tuple[Intrinsic, ...] = ()
     dot_products: tuple[DotProduct, ...] = ()
+    lookups: tuple[Lookup, ...] = ()
     features: Collection[str] = ()
     check: Callable[[str, str, Collection[str], Sequence[Permission]], str] = nothing_asked
     host_features: Callable[[], dict[str, bool]] | None = None

@@ -87,6 +87,7 @@ class Machine:
         intrinsics: its instructions on tiles, with the cycles that they take.
         coefficients: what else the cost of a schedule is made of.
         dot_products: the operations on words that it computes as fast as a fused multiply-add.
+        lookup_bits: numbers of so many bits become floats by one instruction; 0 if none do.
     """
 
     vectors: VectorUnit
@@ -94,6 +95,7 @@ class Machine:
     intrinsics: tuple[Intrinsic, ...] = ()
     coefficients: Coefficients = MEASURED_ON_SERVERS
     dot_products: tuple[str, ...] = ()
+    lookup_bits: int = 0
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -110,7 +112,7 @@ class Machine:
     @property
     def _fields(self) -> tuple[object, ...]:
         known = self.vectors, self.memories, self.intrinsics, self.coefficients
-        return *known, self.dot_products
+        return *known, self.dot_products, self.lookup_bits
 
     @property
     def multiplies_words(self) -> bool:

@@ -7,11 +7,13 @@ of their own.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, integer_shape
@@ -26,9 +28,10 @@ class DequantizeBlocksAttributes(Attributes):
     """Attributes of qnn.dequantize_blocks.
 
     Attributes:
-        bits: of a number: 8, or 4 or 2 of which a byte has several, the first in its lowest bits.
+        bits: of a number: 8, or 4 or 2 of which an element of the data has several, the first in
+            its lowest bits: without a sign in bytes, with one in words of int32.
         block: neighbours along the last axis that share a scale; the last block may be shorter.
-        size: of the last axis of the result; 0: as many numbers as the bytes have.
+        size: of the last axis of the result; 0: as many numbers as the data have.
         out_dtype: the element type of the result.
     """
 
@@ -40,27 +43,56 @@ class DequantizeBlocksAttributes(Attributes):
 
 def _computation(attributes: DequantizeBlocksAttributes, inputs: Any, types: Any) -> list[Tensor]:
     data, scale, zero = inputs
-    in_byte = 8 // attributes.bits
-
-    def number(*outer: Scalar, at: Scalar) -> Scalar:
-        byte = cast(data[(*outer, at // in_byte)], "int32")
-        if in_byte == 1:
-            return byte
-        moved = binary("shr", byte, cast(at % in_byte, "int32") * attributes.bits)
-        return binary("and", moved, 2**attributes.bits - 1)
+    number = _number_of(data, attributes.bits)
 
     def element(*axes: Scalar) -> Scalar:
         *outer, at = axes
         block = (*outer, at // attributes.block)
         offset = zero[block] if zero.rank else zero[()]
-        digits = number(*outer, at=at)
-        if zero.dtype.startswith(("int", "uint")):
-            difference = cast(digits - cast(offset, "int32"), "float32")
-        else:
-            difference = cast(digits, "float32") - cast(offset, "float32")
+        digits = number(outer, at)
+        difference = cast(digits, "float32") - cast(offset, "float32")
         return cast(difference * cast(scale[block], "float32"), attributes.out_dtype)
 
     return [compute("unpacked", integer_shape(types[0]), element)]
+
+
+def _number_of(data: Tensor, bits: int) -> Callable[[Sequence[Scalar], Scalar], Scalar]:
+    """The number at a place of the last axis of some data, as int32.
+
+    One with a sign is moved to the highest bits of its word and back, which gives it its sign.
+    """
+    width = element_bits(data.dtype)
+    together = width // bits
+
+    def number(outer: Sequence[Scalar], at: Scalar) -> Scalar:
+        stored = cast(data[(*outer, at // together)], "int32")
+        if together == 1:
+            return stored
+        place = cast(at % together, "int32") * bits
+        if data.dtype == "int32":
+            return binary("shr", binary("shl", stored, (width - bits) - place), width - bits)
+        return binary("and", binary("shr", stored, place), 2**bits - 1)
+
+    return number
+
+
+def element_bits(dtype: str) -> int:
+    """The width of the elements that store numbers."""
+    return 8 * DTYPES[dtype].itemsize
+
+
+def signed_numbers(data: Array, bits: int) -> Array:
+    """Bytes with numbers from 0 on as numbers with a sign, the middle of which is 0.
+
+    Those of 8 bits are int8, shorter ones lie in words of int32 that zeros fill up.
+    """
+    middles = sum(2 ** (bits * (place + 1) - 1) for place in range(8 // bits))
+    moved = data ^ np.uint8(middles)
+    if bits == 8:
+        return moved.view(np.int8)
+    whole = np.zeros((*data.shape[:-1], -(-data.shape[-1] // 4) * 4), np.uint8)
+    whole[..., : data.shape[-1]] = moved
+    return whole.view("<i4").astype(np.int32)
 
 
 def unpacked_numbers(data: Array, bits: int, size: int = 0) -> Array:
@@ -82,10 +114,20 @@ def packed_numbers(numbers: Array, bits: int) -> Array:
     return np.asarray(np.bitwise_or.reduce(shifted, axis=-1, dtype=np.uint8))
 
 
+def _stored_numbers(data: Array, bits: int, size: int) -> Array:
+    """The numbers in bytes or words; see `DequantizeBlocksAttributes`."""
+    if data.dtype != np.int32:
+        return unpacked_numbers(data, bits, size)
+    shifts = 32 - bits - np.arange(0, 32, bits, dtype=np.int32)
+    numbers = (data[..., None] << shifts) >> np.int32(32 - bits)
+    whole = numbers.reshape(*data.shape[:-1], data.shape[-1] * len(shifts))
+    return whole[..., :size] if size else whole
+
+
 def _reference(
     attributes: DequantizeBlocksAttributes, data: Array, scale: Array, zero: Array
 ) -> Array:
-    numbers = unpacked_numbers(data, attributes.bits, attributes.size)
+    numbers = _stored_numbers(data, attributes.bits, attributes.size)
     size = numbers.shape[-1]
 
     def spread(parameter: Array) -> Array:

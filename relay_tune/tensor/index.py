@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import copysign
 from types import MappingProxyType
+
+import numpy as np
 
 from relay_tune.tensor.affine import (
     AFFINE_OPERATIONS,
@@ -20,6 +23,7 @@ from relay_tune.tensor.expression import (
     INDEX,
     Axis,
     Binary,
+    Cast,
     Literal,
     Load,
     Scalar,
@@ -28,6 +32,7 @@ from relay_tune.tensor.expression import (
     index_value,
     literal,
 )
+from relay_tune.tensor.scalar_semantics import convert
 from relay_tune.tensor.size import is_integer, is_multiple, nominal, surely_less
 from relay_tune.tensor.tensor import stored
 from relay_tune.tensor.walk import operands, rebuild, sub_expressions, transform
@@ -113,12 +118,34 @@ class _Simplifier:
             replaced = self._axes.get(node) if isinstance(node, Axis) else None
             return node if replaced is None else simplify(replaced)
         new = rebuild(node, tuple(map(self._expression, inner)))
+        if isinstance(new, Binary):
+            return new.left if _subtracts_nothing(new) else new
+        if isinstance(new, Cast):
+            return _converted(new)
         if not isinstance(new, Select):
             return new
         decided = decide(new.condition)
         if decided is None:
             return new
         return new.if_true if decided else new.if_false
+
+
+def _subtracts_nothing(node: Binary) -> bool:
+    """Whether a node is something less the number 0; minus zero would change the sign of a zero."""
+    right = node.right
+    if node.operation != "sub" or not isinstance(right, Literal) or right.value != 0:
+        return False
+    return copysign(1.0, float(right.value)) > 0
+
+
+def _converted(node: Cast) -> Scalar:
+    """A conversion, carried out for a number."""
+    number = node.operand
+    if not isinstance(number, Literal) or INDEX in (node.dtype, number.dtype):
+        return node
+    if not isinstance(number.value, int) or isinstance(number.value, bool):
+        return node
+    return literal(convert(np.array(number.value), node.dtype).item(), node.dtype)
 
 
 def decide(condition: Scalar) -> bool | None:

@@ -39,6 +39,7 @@ from relay_tune.transform.layout.choose_layout import ChooseLayout
 from relay_tune.transform.materialize_padding import MaterializePadding
 from relay_tune.transform.module_pass import ModulePass, PassClass
 from relay_tune.transform.note_shapes import NoteShapes
+from relay_tune.transform.number_words import NumberWords
 from relay_tune.transform.option_values import field_names, written
 from relay_tune.transform.simplify_expression import SimplifyExpression
 from relay_tune.transform.simplify_inference import SimplifyInference
@@ -149,6 +150,7 @@ STANDARD_PASSES: tuple[PassClass, ...] = (
     SimplifyExpression,
     MaterializePadding,
     SimplifyExpression,
+    NumberWords,
     EliminateCommonSubexpressions,
     EliminateDeadCode,
     CheckIndices,

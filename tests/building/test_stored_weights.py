@@ -5,10 +5,13 @@ import numpy as np
 import pytest
 
 import relay_tune as rt
-from relay_tune.op.block_quantization import packed_numbers
+from relay_tune.codegen.target import native_target
+from relay_tune.op.block_quantization import packed_numbers, unpacked_numbers
 from relay_tune.transform.bind_parameters import BindParameters
 
 RANDOM = np.random.default_rng(5)
+HASWELL = "x86_64-linux-gnu:haswell"
+TARGETS = ["native", *([HASWELL] if "+avx2" in native_target().features.split(",") else [])]
 
 
 def blocks(bits, rows, size, block):
@@ -22,6 +25,15 @@ def blocks(bits, rows, size, block):
     data = packed_numbers(numbers, bits)
     call = f"qnn.dequantize_blocks(%w, %s, %z, bits={bits}, block={block}, size={size})"
     return {"w": data, "s": scale, "z": zero}, call, (numbers - point) * factor
+
+
+def middles(bits, rows, size, block):
+    """The same with zero points in the middle, as most files have them."""
+    values, call, _ = blocks(bits, rows, size, block)
+    values["z"] = np.full_like(values["z"], 2 ** (bits - 1))
+    spread = np.repeat(values["s"], block, 1)[:, :size].astype(np.float32)
+    numbers = unpacked_numbers(values["w"], bits, size).astype(np.float32)
+    return values, call, (numbers - 2 ** (bits - 1)) * spread
 
 
 def floats(dtype, rows, size):
@@ -41,6 +53,9 @@ WEIGHTS = {
     "8 bits": lambda: blocks(8, 40, 64, 32),
     "4 bits": lambda: blocks(4, 40, 64, 32),
     "4 bits, odd": lambda: blocks(4, 33, 77, 16),
+    "4 bits, zero in the middle": lambda: middles(4, 50, 96, 32),
+    "8 bits, zero in the middle": lambda: middles(8, 20, 45, 16),
+    "2 bits, zero in the middle": lambda: middles(2, 40, 99, 64),
     "2 bits": lambda: blocks(2, 17, 96, 32),
     "one block": lambda: blocks(4, 24, 30, 64),
     "bfloat16": lambda: floats(ml_dtypes.bfloat16, 40, 51),
@@ -50,11 +65,13 @@ WEIGHTS = {
 
 @pytest.mark.parametrize("name", WEIGHTS)
 @pytest.mark.parametrize("rows", [1, 7])
-def test_products(name, rows):
+@pytest.mark.parametrize("target", TARGETS)
+def test_products(name, rows, target):
     values, weights, expected = WEIGHTS[name]()
     size = expected.shape[1]
     head = f"%x: Tensor[({rows}, {size}), float32]"
-    model = rt.build(module(values, head, f"nn.relu(nn.dense(%x, {weights}))"), threads=1)
+    typed = module(values, head, f"nn.relu(nn.dense(%x, {weights}))")
+    model = rt.build(typed, threads=1, target=target)
     data = RANDOM.standard_normal((rows, size)).astype(np.float32)
     wanted = np.maximum(data @ expected.T, 0)
     np.testing.assert_allclose(model(data), wanted, rtol=1e-4, atol=1e-4)

@@ -5,7 +5,12 @@ import numpy as np
 import pytest
 
 import relay_tune as rt
-from relay_tune.op.block_quantization import dequantize_blocks, packed_numbers, unpacked_numbers
+from relay_tune.op.block_quantization import (
+    dequantize_blocks,
+    packed_numbers,
+    signed_numbers,
+    unpacked_numbers,
+)
 
 
 def plain(numbers, scale, zero, block):
@@ -36,6 +41,20 @@ def test_numbers_are_unpacked(check_record, bits, size, block, points):
     attributes = {"bits": bits, "block": block, "size": size}
     found = check_record(dequantize_blocks, [data, scale, zero], attributes, 0.0)
     np.testing.assert_array_equal(found, plain(numbers, scale, zero, block))
+
+
+@pytest.mark.parametrize("bits", [2, 4])
+def test_words_have_numbers_with_signs(check_record, bits):
+    random, size = np.random.default_rng(bits), 37
+    numbers = random.integers(0, 2**bits, (3, size)).astype(np.uint8)
+    scale = random.random((3, 3)).astype(np.float16)
+    zero = random.integers(-4, 4, (3, 3)).astype(np.int8)
+    words = signed_numbers(packed_numbers(numbers, bits), bits)
+    assert (words.dtype, words.shape) == (np.int32, (3, -(-size * bits // 32)))
+    attributes = {"bits": bits, "block": 16, "size": size}
+    found = check_record(dequantize_blocks, [words, scale, zero], attributes, 0.0)
+    middle = numbers.astype(np.int32) - 2 ** (bits - 1)
+    np.testing.assert_array_equal(found, plain(middle, scale, zero, 16))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])

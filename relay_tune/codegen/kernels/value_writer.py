@@ -13,11 +13,13 @@ from relay_tune.codegen.kernels.casts import cast_value, reinterpret_value
 from relay_tune.codegen.kernels.dot_products import dot_product
 from relay_tune.codegen.kernels.index_writer import IndexWriter
 from relay_tune.codegen.kernels.load_writer import LoadWriter
+from relay_tune.codegen.kernels.lookups import looked_up, lookup_of
 from relay_tune.codegen.kernels.operations import binary_operation, unary_operation
 from relay_tune.codegen.kernels.reduce_lanes import reduce_lanes, reduce_rows
 from relay_tune.codegen.kernels.vector_lanes import LANE, VectorContext, VectorLanes
 from relay_tune.codegen.llvm_types import is_float
 from relay_tune.tensor.affine import Affine
+from relay_tune.tensor.bit_fields import signed_field
 from relay_tune.tensor.expression import (
     COMPARISONS,
     DOT_PRODUCTS,
@@ -90,6 +92,9 @@ class ValueWriter:
             case Binary():
                 return self._binary(expression)
             case Cast():
+                short = self._looked_up(expression)
+                if short is not None:
+                    return short
                 operand = self.value(expression.operand)
                 arithmetic = self.lanes.arithmetic(operand.dtype, operand.lanes)
                 return cast_value(
@@ -104,6 +109,33 @@ class ValueWriter:
             case LaneReduce():
                 return self._lane_reduce(expression)
         raise TypeError(f"not a scalar expression: {type(expression).__name__}")
+
+    def _looked_up(self, node: Cast) -> Value | None:
+        """The float of a few bits of a word by one instruction; None where there is none."""
+        field = signed_field(node) if self.writer.lookups else None
+        if field is None:
+            return None
+        up, word = self._integer(field.up), self.value(field.word)
+        arithmetic = self.lanes.arithmetic(word.dtype, word.lanes)
+        found = lookup_of(arithmetic, field, up)
+        if found is None or up is None:
+            return None
+        return Value(looked_up(arithmetic, found, field, word.text, up), node.dtype, word.lanes)
+
+    def _integer(self, node: Scalar) -> int | None:
+        """The value of an integer that is known when code is written."""
+        match node:
+            case Literal():
+                return int(node.value)
+            case Cast() if node.operand.dtype == INDEX:
+                form = self.indices.affine(node.operand)
+                return form.constant if form is not None and form.is_constant else None
+            case Binary(operation="sub" | "mul"):
+                left, right = self._integer(node.left), self._integer(node.right)
+                if left is None or right is None:
+                    return None
+                return left - right if node.operation == "sub" else left * right
+        return None
 
     def _binary(self, node: Binary) -> Value:
         fused = self._multiply_add(node)

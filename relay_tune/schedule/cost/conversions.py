@@ -9,13 +9,14 @@ out, or once a block where the sums of a block have registers of their own
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
 
 from relay_tune.remembered import remembered
 from relay_tune.schedule.cost.tile import Tile
 from relay_tune.schedule.loops.scaled_sums import scaled_sum
 from relay_tune.schedule.nests.operation_count import instructions
+from relay_tune.tensor.bit_fields import signed_field
 from relay_tune.tensor.expression import Axis, Cast, Scalar
 from relay_tune.tensor.walk import axes_of, sub_expressions
 
@@ -47,8 +48,10 @@ def _converted(tile: Tile) -> Iterator[float]:
         block = {axis: tile.steps[axis] for axis in scaled.inner}
         parts = [(scaled.term, tile.written_out), (scaled.factor, block)]
     for root, shared in parts:
-        for node in sub_expressions(root):
-            if node not in tile.analysis.conversions:
+        nodes = sub_expressions(root)
+        free = _looked_up(nodes, tile.machine.lookup_bits)
+        for node in nodes:
+            if node not in tile.analysis.conversions or node in free:
                 continue
             used = set(axes_of(node))
             points = prod(
@@ -58,6 +61,12 @@ def _converted(tile: Tile) -> Iterator[float]:
             )
             steps = prod(count for axis, count in shared.items() if axis not in used)
             yield _instructions(node) * points / steps
+
+
+def _looked_up(nodes: Iterable[Scalar], most_bits: int) -> set[Scalar]:
+    """The shifts that give short numbers their signs, where a lookup does all but one of them."""
+    fields = (signed_field(node) for node in nodes if isinstance(node, Cast))
+    return {each.shifted for each in fields if each is not None and each.bits <= most_bits}
 
 
 def _registers(axis: Axis, extent: int, tile: Tile, lanes: int) -> int:

@@ -7,6 +7,7 @@ from relay_tune.targets.x86.dot_products import DOT_PRODUCTS
 from relay_tune.targets.x86.features import BITS, check_text
 from relay_tune.targets.x86.intrinsics import INTRINSICS
 from relay_tune.targets.x86.linking import LINKING
+from relay_tune.targets.x86.lookups import LOOKUPS
 from relay_tune.targets.x86.processors import CPUS_OF_32_BITS, vectors_of
 from relay_tune.targets.x86.stack_switch import STACK_SWITCH
 from relay_tune.targets.x86.subnormals import SUBNORMALS
@@ -19,6 +20,7 @@ X86_64 = Architecture(
     plain_cpu="x86-64",
     intrinsics=INTRINSICS,
     dot_products=DOT_PRODUCTS,
+    lookups=LOOKUPS,
     features=tuple(BITS),
     check=check_text,
     pause=("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.operator import RelationContext, RelationError
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.relations.support import (
@@ -70,6 +71,10 @@ def _require_integer(tensor: TensorType, what: str) -> None:
         raise RelationError(f"{what} must be of integers, but has type {type_text(tensor)}")
 
 
+NUMBER_TYPES = {2: ("uint8", "int32"), 4: ("uint8", "int32"), 8: ("uint8", "int8")}
+"""The types that store numbers of so many bits."""
+
+
 def dequantize_blocks(
     inputs: Sequence[Type], attributes: Any, context: RelationContext
 ) -> Type | None:
@@ -93,14 +98,14 @@ def dequantize_blocks(
 
 
 def _numbers(data: TensorType, attributes: Any) -> int:
-    """How many numbers of few bits the last axis of some bytes has."""
+    """How many numbers of few bits the last axis of some data has."""
     bits: int = attributes.bits
     size: int = attributes.size
-    if bits not in (2, 4, 8) or data.dtype not in (("uint8", "int8") if bits == 8 else ("uint8",)):
+    if data.dtype not in NUMBER_TYPES.get(bits, ()):
         raise RelationError(f"{type_text(data)} does not store numbers of {bits} bits")
     if not data.shape or not isinstance(data.shape[-1], int):
         raise RelationError(f"the last size of {type_text(data)} is not known")
-    in_byte = 8 // bits
-    if size and -(-size // in_byte) != data.shape[-1]:
+    together = 8 * DTYPES[data.dtype].itemsize // bits
+    if size and -(-size // together) != data.shape[-1]:
         raise RelationError(f"{type_text(data)} does not store {size} numbers of {bits} bits")
-    return size or data.shape[-1] * in_byte
+    return size or data.shape[-1] * together
