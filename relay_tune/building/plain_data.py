@@ -32,9 +32,10 @@ _CLASSES: Mapping[str, type[Any]] = MappingProxyType(
         for node in (
             *(expression.Axis, expression.Literal, expression.Load, expression.Unary),
             *(expression.Binary, expression.Select, expression.Cast, expression.Reinterpret),
-            *(expression.Reduce, loops.LaneReduce, loops.Buffer, tensor.Input, tensor.Computed),
-            *(tensor.Procedure, tensor.ProcedureOutput, loops.Block, loops.Loop, loops.Let),
-            *(loops.Store, loops.Prefetch, loops.Branch, loops.While, loops.Allocate),
+            *(expression.Word, expression.Reduce, loops.LaneReduce, loops.Buffer),
+            *(tensor.Input, tensor.Computed, tensor.Procedure, tensor.ProcedureOutput),
+            *(loops.Block, loops.Loop, loops.Let, loops.Store, loops.Prefetch, loops.Branch),
+            *(loops.While, loops.Allocate),
             *(TensorProgram, Machine, Memory, VectorUnit, Coefficients),
         )
     }

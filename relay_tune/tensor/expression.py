@@ -1,7 +1,8 @@
 """Scalar expressions: what one element of a tensor is.
 
     value ::= axis | literal | tensor[value, ...] | unary(value) | binary(value, value)
-            | select(value, value, value) | cast(value) | reduce(operation, axes, value)
+            | select(value, value, value) | cast(value) | word(value, ..)
+            | reduce(operation, axes, value)
 
 An axis is an integer variable that runs over 0 .. extent-1. Indices have dtype int64. `Reduce` only
 stands at the root of a tensor's body. Nodes are compared by identity.
@@ -171,6 +172,13 @@ class Reinterpret(Scalar):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Word(Scalar):
+    """The word of int32 that narrow integers of one type are together, the first one lowest."""
+
+    elements: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Reduce(Scalar):
     """The reduction of `body` over `axes` with one of REDUCTIONS."""
 
@@ -254,6 +262,11 @@ def cast(operand: Scalar, dtype: str) -> Scalar:
 def reinterpret(operand: Scalar, dtype: str) -> Scalar:
     """The bits of the operand read as another type of the same width; itself if it is that type."""
     return operand if operand.dtype == dtype else Reinterpret(operand, dtype=dtype)
+
+
+def word(elements: Sequence[Scalar]) -> Scalar:
+    """Narrow integers of one type, 32 bits together, as a word."""
+    return Word(tuple(elements), dtype="int32")
 
 
 def reduce(operation: str, axes: Sequence[Axis], body: Scalar) -> Scalar:

@@ -21,6 +21,7 @@ from relay_tune.tensor.expression import (
     Select,
     Tensor,
     Unary,
+    Word,
 )
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import operands, sub_expressions
@@ -99,6 +100,8 @@ def node_text(node: Scalar, parts: Sequence[str]) -> str:
             return f"{node.dtype}({parts[0]})"
         case Reinterpret():
             return f"{node.dtype} bits({parts[0]})"
+        case Word():
+            return f"word({', '.join(parts)})"
         case Reduce():
             axes = ", ".join(f"{axis.name} < {axis.extent}" for axis in node.axes)
             return f"{node.operation}({axes}: {parts[0]})"

@@ -7,7 +7,7 @@ division and remainder by zero give zero; NaN wins in `min` and `max`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -38,6 +38,12 @@ def convert(value: Array, dtype: str) -> Array:
 def reinterpret_bits(value: Array, dtype: str) -> Array:
     """The bits of an array read as elements of another type of the same width."""
     return np.ascontiguousarray(value).view(numpy_dtype(dtype)).reshape(np.shape(value))
+
+
+def word_of(elements: Sequence[Array]) -> Array:
+    """The words of int32 that arrays of narrow integers are together, the first one lowest."""
+    joined = np.stack(np.broadcast_arrays(*elements), axis=-1)
+    return np.ascontiguousarray(joined).view("<i4")[..., 0]
 
 
 def apply_unary(operation: str, operand: Array) -> Array:

@@ -16,6 +16,7 @@ from relay_tune.tensor.expression import (
     Scalar,
     Select,
     Tensor,
+    Word,
 )
 from relay_tune.tensor.expression import Unary as UnaryNode
 from relay_tune.tensor.scalar_semantics import (
@@ -25,6 +26,7 @@ from relay_tune.tensor.scalar_semantics import (
     convert,
     numpy_dtype,
     reinterpret_bits,
+    word_of,
 )
 
 Mask = Array | None
@@ -110,6 +112,11 @@ def _visit(
             return convert((yield node.operand, mask), node.dtype)
         case Reinterpret():
             return reinterpret_bits((yield node.operand, mask), node.dtype)
+        case Word():
+            elements = []
+            for element in node.elements:
+                elements.append((yield element, mask))
+            return word_of(elements)
         case Binary():
             left = yield node.left, mask
             right = yield node.right, mask

@@ -18,6 +18,7 @@ from relay_tune.tensor.expression import (
     Scalar,
     Select,
     Unary,
+    Word,
     binary,
 )
 
@@ -30,6 +31,7 @@ OPERANDS: Mapping[type[Scalar], Callable[[Any], tuple[Scalar, ...]]] = {
     Cast: lambda cast: (cast.operand,),
     Reinterpret: lambda reinterpret: (reinterpret.operand,),
     Binary: attrgetter("left", "right"),
+    Word: attrgetter("elements"),
     Select: attrgetter("condition", "if_true", "if_false"),
     Reduce: lambda reduce: (reduce.body,),
 }
@@ -58,6 +60,8 @@ def rebuild(expression: Scalar, new: tuple[Scalar, ...]) -> Scalar:
             return Cast(new[0], dtype=dtype)
         case Reinterpret():
             return Reinterpret(new[0], dtype=dtype)
+        case Word():
+            return Word(new, dtype=dtype)
         case Select():
             return Select(*new, dtype=dtype)
         case Reduce():
@@ -128,6 +132,8 @@ def _content(node: Scalar) -> tuple[Hashable, ...]:
             return "cast", node.dtype, *inner
         case Reinterpret():
             return "reinterpret", node.dtype, *inner
+        case Word():
+            return "word", *inner
         case Select():
             return "select", *inner
     return (node,)

@@ -94,16 +94,41 @@ def convolution(
     return _program((x, w), compute("y", (2, out, out, 6 * groups), element))
 
 
-def depthwise() -> TensorProgram:
-    """Channels of their own: words are of neighbours in a row."""
-    x, w = input_tensor("x", (11, 11, 16), "uint8"), input_tensor("w", (3, 3, 16), "int8")
-    kh, kw = Axis("kh", 3), Axis("kw", 3)
+def depthwise(
+    out: tuple[int, int] = (9, 9),
+    taps: tuple[int, int] = (3, 3),
+    *,
+    data: str = "uint8",
+    weights: str = "int8",
+    channels: int = 16,
+    multiplier: int = 1,
+    stride: int = 1,
+    dilation: int = 1,
+) -> TensorProgram:
+    """Channels of their own: words are of elements under a window."""
+    size = [(n - 1) * stride + (t - 1) * dilation + 1 for n, t in zip(out, taps, strict=True)]
+    x = input_tensor("x", (*size, channels), data)
+    w = input_tensor("w", (*taps, channels * multiplier), weights)
+    kh, kw = Axis("kh", taps[0]), Axis("kw", taps[1])
 
     def element(h: Scalar, v: Scalar, c: Scalar) -> Scalar:
-        product = cast(x[h + kh, v + kw, c], "int32") * cast(w[kh, kw, c], "int32")
+        value = x[h * stride + kh * dilation, v * stride + kw * dilation, c // multiplier]
+        product = cast(value, "int32") * cast(w[kh, kw, c], "int32")
         return reduce("sum", [kh, kw], product)
 
-    return _program((x, w), compute("y", (9, 9, 16), element))
+    return _program((x, w), compute("y", (*out, channels * multiplier), element))
+
+
+def channels_first() -> TensorProgram:
+    """A depthwise convolution whose rows are pixels."""
+    x, w = input_tensor("x", (3, 10, 21), "int8"), input_tensor("w", (3, 3, 3), "int8")
+    kh, kw = Axis("kh", 3), Axis("kw", 3)
+
+    def element(c: Scalar, h: Scalar, v: Scalar) -> Scalar:
+        product = cast(x[c, h + kh, v + kw], "int32") * cast(w[c, kh, kw], "int32")
+        return reduce("sum", [kh, kw], product)
+
+    return _program((x, w), compute("y", (3, 8, 19), element))
 
 
 def _program(inputs: tuple[Input, Input], y: Any, *, constant: bool = True) -> TensorProgram:
@@ -137,4 +162,17 @@ PROGRAMS: dict[str, Make] = {
     "groups of odd length": lambda: convolution(3, groups=2, data="int8"),
     "three channels": lambda: convolution(3, data="int8", padding=2),
     "depthwise": depthwise,
+    "depthwise, rows in pairs": lambda: depthwise((6, 5)),
+    "depthwise int8": lambda: depthwise((4, 5), data="int8"),
+    "depthwise uint8 by uint8": lambda: depthwise((4, 5), weights="uint8"),
+    "depthwise stride": lambda: depthwise((4, 5), stride=2, channels=5),
+    "depthwise dilation": lambda: depthwise((4, 5), dilation=2, data="int8"),
+    "depthwise 5x5": lambda: depthwise((8, 5), (5, 5), channels=19),
+    "depthwise 5x5 stride": lambda: depthwise((7, 4), (5, 5), stride=2),
+    "depthwise 4x2": lambda: depthwise((6, 5), (4, 2)),
+    "depthwise 7x7": lambda: depthwise((4, 3), (7, 7)),
+    "depthwise 9x1": lambda: depthwise((4, 3), (9, 1)),
+    "depthwise 1x3": lambda: depthwise((3, 8), (1, 3)),
+    "depthwise multiplier": lambda: depthwise((4, 5), channels=6, multiplier=3),
+    "depthwise, channels first": channels_first,
 }

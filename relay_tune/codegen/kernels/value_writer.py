@@ -17,6 +17,7 @@ from relay_tune.codegen.kernels.lookups import looked_up, lookup_of
 from relay_tune.codegen.kernels.operations import binary_operation, unary_operation
 from relay_tune.codegen.kernels.reduce_lanes import reduce_lanes, reduce_rows
 from relay_tune.codegen.kernels.vector_lanes import LANE, VectorContext, VectorLanes
+from relay_tune.codegen.kernels.words import put_together
 from relay_tune.codegen.llvm_types import is_float
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.bit_fields import signed_field
@@ -35,6 +36,7 @@ from relay_tune.tensor.expression import (
     Select,
     Tensor,
     Unary,
+    Word,
 )
 from relay_tune.tensor.limited_values import limits_of
 from relay_tune.tensor.loops import LaneReduce
@@ -104,6 +106,10 @@ class ValueWriter:
                 operand = self.value(expression.operand)
                 arithmetic = self.lanes.arithmetic(operand.dtype, operand.lanes)
                 return reinterpret_value(arithmetic, operand, expression.dtype)
+            case Word():
+                lanes, texts = self.lanes.together(*map(self.value, expression.elements))
+                narrow = self.lanes.arithmetic(expression.elements[0].dtype, lanes)
+                return Value(put_together(narrow, texts), expression.dtype, lanes)
             case Select():
                 return self._select(expression)
             case LaneReduce():

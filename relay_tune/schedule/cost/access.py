@@ -67,6 +67,7 @@ class Access:
         repeats: among how many elements the lanes that share one pick it, so that a vector is
             shuffled as well as loaded; 0 where lanes share nothing.
         fresh: the share of what it reads that no load before has read, which differs by a constant.
+        is_joined: whether it loads a part of a word whose register another load counts.
         streams: the places that it reads from at a time, less than 1 if others lie beside it.
     """
 
@@ -78,6 +79,7 @@ class Access:
     repeats: int = 0
     fresh: float = 1.0
     streams: float = 1.0
+    is_joined: bool = False
 
     @property
     def all_bytes(self) -> int:

@@ -17,6 +17,7 @@ from relay_tune.schedule.cost.access import (
     accesses_of,
     with_siblings,
 )
+from relay_tune.schedule.cost.word_cost import MadeWord, loaded_in_parts, words_made
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
 from relay_tune.schedule.nests.conversions import conversions
 from relay_tune.schedule.nests.nest import Nest
@@ -58,6 +59,7 @@ class NestAnalysis:
         independent: the positions of axes of which each point has operands of its own, inside of
             those along which a window moves (groups of a convolution): a tile of several of them
             has more sums at a time, and no more lines in the same places of a cache.
+        words: those that a step puts together; they are no part of `body_operations`.
     """
 
     nest: Nest
@@ -75,6 +77,7 @@ class NestAnalysis:
     beside_windows: tuple[int, ...]
     independent: tuple[int, ...]
     conversions: frozenset[Scalar]
+    words: tuple[MadeWord, ...]
 
     @property
     def has_blocks(self) -> bool:
@@ -113,6 +116,8 @@ def _analysis(subject: _Subject) -> NestAnalysis:
     match = intrinsic_match(nest)
     if match is not None:
         body = _parts_alone(body)
+    words = words_made(nest)
+    body = loaded_in_parts(body, words, nest)
     store_bytes = DTYPES[nest.target.dtype].itemsize
     around = prod(nest.target.shape) * store_bytes
     written_out = written_out_axes(nest)
@@ -122,7 +127,7 @@ def _analysis(subject: _Subject) -> NestAnalysis:
         match=match,
         body_accesses=body,
         result_accesses=with_siblings(tuple(accesses_of(nest.result, constants, near)), nest.axes),
-        body_operations=_body_operations(nest, converting),
+        body_operations=_body_operations(nest, converting) - sum(w.operations for w in words),
         result_operations=(
             shared_operation_count(nest.result, written_out)
             if written_out
@@ -137,6 +142,7 @@ def _analysis(subject: _Subject) -> NestAnalysis:
         beside_windows=_beside_windows(nest, body),
         independent=_independent(nest, body),
         conversions=converting,
+        words=words,
     )
 
 

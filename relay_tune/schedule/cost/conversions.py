@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from math import prod
 
 from relay_tune.remembered import remembered
-from relay_tune.schedule.cost.tile import Tile
+from relay_tune.schedule.cost.tile import Tile, distinct_places
 from relay_tune.schedule.loops.scaled_sums import scaled_sum
 from relay_tune.schedule.nests.operation_count import instructions
 from relay_tune.tensor.bit_fields import signed_field
@@ -27,10 +27,22 @@ REMEMBERED = 1 << 12
 def step_operations(tile: Tile) -> float:
     """Vector instructions of one step of a tile's reduction."""
     analysis = tile.analysis
-    own = tile.vectors * analysis.body_operations
+    own = tile.vectors * analysis.body_operations + sum(_put_together(tile))
     if not analysis.conversions:
         return own
     return own + sum(_converted(tile))
+
+
+def _put_together(tile: Tile) -> Iterator[float]:
+    """Instructions of a step for each word that it makes."""
+    steps = prod(tile.written_out.values())
+    for word in tile.analysis.words:
+        made = float(tile.vectors * steps)
+        if word.form is not None:
+            made = distinct_places(
+                word.form, tile.extents, tile.written_out, tile.vector, tile.choice.lanes
+            )
+        yield word.operations * made / steps
 
 
 def has_own_sums(tile: Tile) -> bool:

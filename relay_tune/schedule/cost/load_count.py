@@ -95,7 +95,8 @@ def _counts(
     terms = access.form.terms
     own = tuple([each for each in tile.extents.items() if each[0] in terms])
     steps = tuple([each for each in unrolled.items() if each[0] in terms]) if unrolled else ()
-    return _affine_counts(access, tile.analysis.nest, tile.vector, lanes, own, steps)
+    loaded, held = _affine_counts(access, tile.analysis.nest, tile.vector, lanes, own, steps)
+    return loaded, 0.0 if access.is_joined else held
 
 
 @remembered(REMEMBERED)
@@ -186,7 +187,7 @@ def _sliding(
     if analysis.beside_windows or analysis.independent:
         points = {a: -(-n // lanes) if a is tile.vector else n for a, n in extents.items()}
         sharing = accesses if analysis.independent else vectors
-        forms = [access.form for access in sharing if access.form is not None]
+        forms = [a.form for a in sharing if a.form is not None and not a.is_joined]
         carried = carried_values(forms, points, unrolled)
     return replace(
         found,

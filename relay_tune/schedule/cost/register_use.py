@@ -83,7 +83,8 @@ def operands_in_use(loaded: BodyLoads, vectors: int, machine: Machine) -> tuple[
         return 2, 0.0, 0.0
     known = machine.coefficients
     if not loaded.slides or loaded.shuffled:
-        return int(min(min(loaded.held), known.kept_operands)), 0.0, 0.0
+        held = min((each for each in loaded.held if each), default=1.0)
+        return int(min(held, known.kept_operands)), 0.0, 0.0
     free = max(machine.vectors.registers - vectors - 1, known.least_operands)
     if loaded.carried:
         free = max(free - known.loads_in_flight, known.least_operands)

@@ -16,6 +16,7 @@ from relay_tune.tensor.expression import (
     Scalar,
     Select,
     Unary,
+    Word,
 )
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import axes_of, operands, sub_expressions
@@ -102,6 +103,8 @@ def instructions(node: Scalar) -> float:
             return 0.0 if node.dtype == INDEX else 1.0
         case Select():
             return 1.0
+        case Word():
+            return len(node.elements) - 1.0
     return 0.0
 
 

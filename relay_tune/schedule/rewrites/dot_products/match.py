@@ -16,7 +16,17 @@ from math import prod
 
 from relay_tune.machine.pattern import WordPattern
 from relay_tune.tensor.affine import Affine, combined
-from relay_tune.tensor.expression import Axis, Binary, Cast, Literal, Load, Reduce, Scalar, Tensor
+from relay_tune.tensor.expression import (
+    Axis,
+    Binary,
+    Cast,
+    Literal,
+    Load,
+    Reduce,
+    Scalar,
+    Tensor,
+    index_value,
+)
 from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.tensor.size import is_integer, is_symbolic, nominal
 from relay_tune.tensor.tensor import Computed
@@ -42,6 +52,7 @@ class Operand:
         dimension: of its tensor, along which the axis runs.
         start: where the axis begins in that dimension, as a sum of multiples of expressions.
         extent: of the axis.
+        step: how far apart in that dimension neighbours on the axis are.
         group: elements of a word.
         is_whole: whether the axis is all of the dimension.
     """
@@ -51,6 +62,7 @@ class Operand:
     dimension: int
     start: Affine
     extent: int
+    step: int
     group: int
     is_whole: bool
 
@@ -67,6 +79,8 @@ class Operand:
     @property
     def is_aligned(self) -> bool:
         """Whether the axis begins with a word, wherever; else a word begins at each element."""
+        if self.step != 1:
+            return False
         known = (*self.start.terms.values(), self.start.constant)
         return not any(factor % self.group for factor in known)
 
@@ -103,7 +117,12 @@ class DotProducts:
         total = self.stage.body
         assert isinstance(total, Reduce)
         others = prod(axis.extent for axis in total.axes if axis is not self.axis)
-        return nominal(others) * -(-self.axis.extent // self.left.group)
+        return nominal(others) * self.words
+
+    @property
+    def words(self) -> int:
+        """Words along the axis."""
+        return -(-self.axis.extent // self.left.group)
 
 
 def match_dot_products(
@@ -170,7 +189,7 @@ def _as_stored(load: Load) -> Load:
 
 
 def _operand(load: Load, axis: Axis, dtype: str, pattern: WordPattern) -> Operand | None:
-    """A load as words along an axis; None where it does not move along it element by element."""
+    """A load as words along an axis; None where it does not move along one dimension."""
     if load.dtype != dtype and (load.dtype, dtype) not in WIDENED | ROUNDED | OTHER_SIGN.keys():
         return None
     moving = [place for place, index in enumerate(load.indices) if axis in axes_of(index)]
@@ -180,12 +199,13 @@ def _operand(load: Load, axis: Axis, dtype: str, pattern: WordPattern) -> Operan
     size, form = load.tensor.shape[place], sum_of_multiples(load.indices[place])
     start = form.without(axis)
     inside = (node for node in start.terms if isinstance(node, Scalar))
-    if form.coefficient(axis) != 1 or axis in axes_of(*inside):
+    if axis in axes_of(*inside):
         return None
-    if any(map(is_symbolic, (size, start.constant, *start.terms.values()))):
+    step = form.coefficient(axis)
+    if any(map(is_symbolic, (size, step, start.constant, *start.terms.values()))) or step < 1:
         return None
     is_whole = start.is_constant and not start.constant and size == axis.extent
-    return Operand(load, dtype, place, start, axis.extent, pattern.group, is_whole)
+    return Operand(load, dtype, place, start, axis.extent, step, pattern.group, is_whole)
 
 
 def sum_of_multiples(index: Scalar) -> Affine:
@@ -198,6 +218,15 @@ def sum_of_multiples(index: Scalar) -> Affine:
             if found is not None:
                 return found
     return Affine({index: 1})
+
+
+def expression_of_multiples(start: Affine, divisor: int) -> Scalar:
+    """A sum of multiples of a divisor, divided by it."""
+    total: Scalar = index_value(start.constant // divisor)
+    for node, factor in start.terms.items():
+        assert isinstance(node, Scalar)
+        total = node * (factor // divisor) + total
+    return total
 
 
 def _is_sound(left: Operand, right: Operand, *, is_float: bool) -> bool:

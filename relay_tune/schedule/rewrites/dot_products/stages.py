@@ -23,12 +23,19 @@ from math import prod
 from relay_tune.machine.pattern import WORD_BITS, WordPattern
 from relay_tune.schedule.nests.constant_stages import folded
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
+from relay_tune.schedule.rewrites.dot_products.elements import part
 from relay_tune.schedule.rewrites.dot_products.match import (
     DotProducts,
     Operand,
+    expression_of_multiples,
     match_dot_products,
 )
-from relay_tune.tensor.affine import Affine
+from relay_tune.schedule.rewrites.dot_products.windows import (
+    Window,
+    data_word,
+    weight_word,
+    window_of,
+)
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import (
     Axis,
@@ -38,7 +45,6 @@ from relay_tune.tensor.expression import (
     Tensor,
     binary,
     cast,
-    index_value,
     literal,
     reduce,
     reinterpret,
@@ -76,8 +82,9 @@ def _in_words(found: DotProducts, pattern: WordPattern, rewriting: Rewriting) ->
     """The sums of a stage, and what makes up for elements of another sign."""
     stage, total = found.stage, found.stage.body
     assert isinstance(total, Reduce)
-    steps = Axis(found.axis.name, -(-found.axis.extent // pattern.group))
-    left, right = (_word(each, steps, rewriting) for each in found.operands)
+    window = window_of(found)
+    steps = Axis(found.axis.name, found.words)
+    left, right = (_word(each, window, steps, rewriting) for each in found.operands)
     axes = [steps if axis is found.axis else axis for axis in total.axes]
     body = reduce("sum", axes, binary(pattern.name, left, right))
     sums = Computed(
@@ -99,29 +106,24 @@ def _in_words(found: DotProducts, pattern: WordPattern, rewriting: Rewriting) ->
     )
 
 
-def _word(operand: Operand, step: Axis, rewriting: Rewriting) -> Load:
+def _word(operand: Operand, window: Window | None, step: Axis, rewriting: Rewriting) -> Scalar:
     """The word of an operand at a step."""
+    if window is not None:
+        make = weight_word if operand.is_aligned else data_word
+        return make(operand, window, step, rewriting)
     start, at, indices = operand.start, operand.dimension, operand.load.indices
     before, behind = indices[:at], indices[at + 1 :]
     if not operand.is_aligned:
         words = folded(_overlapping(operand, rewriting), rewriting)
-        return words[(*before, *behind, _expression(start, 1) + step * operand.group)]
-    place = _expression(start, operand.group) + step
+        first = expression_of_multiples(start, 1)
+        return words[(*before, *behind, first + step * (operand.group * operand.step))]
+    place = expression_of_multiples(start, operand.group) + step
     if _is_assembled(operand, rewriting):
         return folded(_assembled(operand, rewriting), rewriting)[(*before, place, *behind)]
     view = words_of(_narrowed(operand, rewriting), operand.group)
     stored = folded(compute(f"{view.name}_words", view.shape, lambda *i: view[i]), rewriting)
     known: Tensor = stored if isinstance(stored, Input) else view
     return known[(*before, *behind, place)]
-
-
-def _expression(start: Affine, divisor: int) -> Scalar:
-    """A sum of multiples of a divisor, divided by it."""
-    total: Scalar = index_value(start.constant // divisor)
-    for node, factor in start.terms.items():
-        assert isinstance(node, Scalar)
-        total = node * (factor // divisor) + total
-    return total
 
 
 def _narrowed(operand: Operand, rewriting: Rewriting) -> Tensor:
@@ -138,7 +140,7 @@ def _narrowed(operand: Operand, rewriting: Rewriting) -> Tensor:
 
     def element(*at: Scalar) -> Scalar:
         *outer, inner = at
-        value = _part(operand, source[(*outer[:place], inner, *outer[place:])])
+        value = part(operand, source[(*outer[:place], inner, *outer[place:])])
         return value if size % group == 0 else select(binary("lt", inner, size), value, 0)
 
     narrow = compute(f"{source.name}_narrow", (*others, -(-size // group) * group), element)
@@ -195,11 +197,11 @@ def _word_from(
     size, bits = source.shape[operand.dimension], WORD_BITS // operand.group
     total: Scalar | None = None
     for number in range(operand.group):
-        part = _bits(_part(operand, source[(*before, first + number, *behind)]), bits)
+        at = first + number * operand.step
+        own = _bits(part(operand, source[(*before, at, *behind)]), bits)
         if number:
-            part = binary("shl", part, bits * number)
-            part = select(binary("lt", first + number, size), part, 0)
-        total = part if total is None else total + part
+            own = select(binary("lt", at, size), binary("shl", own, bits * number), 0)
+        total = own if total is None else total + own
     assert total is not None
     return total
 
@@ -209,14 +211,6 @@ def _bits(element: Scalar, bits: int) -> Scalar:
     if is_float(element.dtype):
         return cast(reinterpret(element, f"uint{bits}"), "int32")
     return binary("and", cast(element, "int32"), (1 << bits) - 1)
-
-
-def _part(operand: Operand, element: Scalar) -> Scalar:
-    """An element as one of a word; bytes of another sign with their first bit changed."""
-    if not operand.offset:
-        return cast(element, operand.dtype)
-    changed = binary("xor", cast(element, "uint8"), 128)
-    return cast(changed, operand.dtype)
 
 
 def _summed(load: Load, total: Reduce, rows: tuple[Axis, ...], rewriting: Rewriting) -> Scalar:
