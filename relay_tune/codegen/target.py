@@ -17,7 +17,7 @@ from relay_tune.codegen.llvm_modules import initialize_llvm
 from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.target_check import unknown_parts
 from relay_tune.errors import InputError
-from relay_tune.machine.architecture import DotProduct, Lookup, Vectors
+from relay_tune.machine.architecture import ByteLookup, DotProduct, Lookup, Vectors
 from relay_tune.machine.intrinsic import Intrinsic, permissions
 from relay_tune.machine.machine import SERVER_MEMORIES, Machine, VectorUnit
 from relay_tune.targets.registry import HOW_TO_WRITE, architecture_of
@@ -66,6 +66,11 @@ class Target:
         return _dot_products(self)
 
     @property
+    def byte_lookup(self) -> ByteLookup | None:
+        """The instruction that looks up bytes in registers, if it has one."""
+        return _byte_lookup(self)
+
+    @property
     def machine(self) -> Machine:
         """The machine as known without measuring: the same on every host.
 
@@ -98,9 +103,7 @@ def _intrinsics(target: Target) -> tuple[Intrinsic, ...]:
 
 @cache
 def _dot_products(target: Target) -> tuple[DotProduct, ...]:
-    own = architecture_of(target.triple)
-    given = target.triple, target.cpu, target.features
-    has = implied_features(*given, tuple(own.features))
+    own, has = architecture_of(target.triple), _features(target)
     return tuple(
         each
         for each in own.dot_products
@@ -110,14 +113,25 @@ def _dot_products(target: Target) -> tuple[DotProduct, ...]:
 
 @cache
 def _lookups(target: Target) -> tuple[Lookup, ...]:
-    own = architecture_of(target.triple)
-    given = target.triple, target.cpu, target.features
-    has = implied_features(*given, tuple(own.features))
     return tuple(
         each
-        for each in own.lookups
-        if has.issuperset(each.features) and each.lanes * 32 == target.vector_bits
+        for each in architecture_of(target.triple).lookups
+        if _features(target).issuperset(each.features) and each.lanes * 32 == target.vector_bits
     )
+
+
+@cache
+def _byte_lookup(target: Target) -> ByteLookup | None:
+    known = architecture_of(target.triple).byte_lookups
+    fits = (each for each in known if 8 * each.lanes <= target.vector_bits)
+    return next((each for each in fits if _features(target).issuperset(each.features)), None)
+
+
+@cache
+def _features(target: Target) -> frozenset[str]:
+    """Those of its architecture that code for a target may use."""
+    own = architecture_of(target.triple)
+    return implied_features(target.triple, target.cpu, target.features, tuple(own.features))
 
 
 @cache
@@ -138,6 +152,7 @@ def _general_machine(target: Target) -> Machine:
         coefficients,
         tuple(words),
         lanes.bit_length() - 1,
+        target.byte_lookup is not None,
     )
 
 

@@ -88,6 +88,28 @@ class Lookup:
 
 
 @dataclass(frozen=True, slots=True)
+class ByteLookup:
+    """An instruction that looks up the bytes of a vector in a table that other registers hold.
+
+    Attributes:
+        instruction: the intrinsic function of LLVM, of vectors of bytes.
+        lanes: the bytes of a vector.
+        registers: how many of them are the part of a table of 256 bytes that it sees.
+        index_place: which of its arguments the indices are.
+        is_zero_beyond: whether it gives 0 for an index that is beyond its part; else it ignores the
+            first bit of an index, and two parts are all of a table.
+        features: LLVM's names of what it takes.
+    """
+
+    instruction: str
+    lanes: int
+    registers: int
+    index_place: int
+    is_zero_beyond: bool
+    features: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StackSwitch:
     """Two functions in assembly, a line for each instruction.
 
@@ -134,6 +156,7 @@ class Architecture:
         intrinsics: its instructions on tiles, in the order in which nests are matched with them.
         dot_products: its instructions on words, measured beside the fused multiply-add of float32.
         lookups: its instructions that look up floats in registers.
+        byte_lookups: its instructions that look up bytes; the first that a processor has is used.
         features: that libraries look for before they run.
         check: `check(name, triple, features, permissions)` is the LLVM function `i1 NAME()` that
             looks for them, and asks the system for permissions.
@@ -153,6 +176,7 @@ class Architecture:
     intrinsics: tuple[Intrinsic, ...] = ()
     dot_products: tuple[DotProduct, ...] = ()
     lookups: tuple[Lookup, ...] = ()
+    byte_lookups: tuple[ByteLookup, ...] = ()
     features: Collection[str] = ()
     check: Callable[[str, str, Collection[str], Sequence[Permission]], str] = nothing_asked
     host_features: Callable[[], dict[str, bool]] | None = None

@@ -88,6 +88,7 @@ class Machine:
         coefficients: what else the cost of a schedule is made of.
         dot_products: the operations on words that it computes as fast as a fused multiply-add.
         lookup_bits: numbers of so many bits become floats by one instruction; 0 if none do.
+        looks_up_bytes: whether it looks up bytes in tables that registers hold.
     """
 
     vectors: VectorUnit
@@ -96,6 +97,7 @@ class Machine:
     coefficients: Coefficients = MEASURED_ON_SERVERS
     dot_products: tuple[str, ...] = ()
     lookup_bits: int = 0
+    looks_up_bytes: bool = False
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -112,7 +114,7 @@ class Machine:
     @property
     def _fields(self) -> tuple[object, ...]:
         known = self.vectors, self.memories, self.intrinsics, self.coefficients
-        return *known, self.dot_products, self.lookup_bits
+        return *known, self.dot_products, self.lookup_bits, self.looks_up_bytes
 
     @property
     def multiplies_words(self) -> bool:

@@ -222,11 +222,13 @@ class FlatTensors:
             self.views[tensor] = known
         return known
 
-    def flatten(self, root: Scalar) -> Scalar:
-        """`root` with every load going through a flat view."""
+    def flatten(self, root: Scalar, kept: Tensor | None = None) -> Scalar:
+        """`root` with every load going through a flat view, but those of `kept`."""
 
         def visit(node: Scalar) -> Scalar:
             if not isinstance(node, Load) or isinstance(node.tensor, FlatView):
+                return node
+            if node.tensor is kept:
                 return node
             index = simplify(flat_index(node.tensor.shape, node.indices))
             return Load(self.view(node.tensor), (index,), dtype=node.dtype)

@@ -43,6 +43,7 @@ from relay_tune.transform.number_words import NumberWords
 from relay_tune.transform.option_values import field_names, written
 from relay_tune.transform.simplify_expression import SimplifyExpression
 from relay_tune.transform.simplify_inference import SimplifyInference
+from relay_tune.transform.tabulate_bytes import TabulateBytes
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ class PipelineOptions:
         slice_views: whether slices can be views of planned memory.
         accuracy: of the algorithms that kernels may use, where their costs are estimated.
         integers: where quantized networks are computed in integers; see `ComputeInIntegers`.
+        tables: where functions of one byte are looked up; see `TabulateBytes`.
         machine: that costs are estimated for; by default the processor that runs the passes.
     """
 
@@ -121,6 +123,7 @@ class PipelineOptions:
     slice_views: bool = True
     accuracy: Accuracy = Accuracy.FAST
     integers: str = "auto"
+    tables: str = "auto"
     machine: Machine = field(default_factory=lambda: native_target().machine)
 
 
@@ -152,6 +155,7 @@ STANDARD_PASSES: tuple[PassClass, ...] = (
     SimplifyExpression,
     NumberWords,
     EliminateCommonSubexpressions,
+    TabulateBytes,
     EliminateDeadCode,
     CheckIndices,
     RepeatSlices,

@@ -7,6 +7,7 @@ wider ones are halved.
 from __future__ import annotations
 
 from relay_tune.codegen.arithmetic import Arithmetic
+from relay_tune.codegen.kernels.vector_pieces import joined, picked
 from relay_tune.codegen.llvm_types import is_float, is_signed, value_type
 from relay_tune.machine.architecture import DotProduct
 from relay_tune.machine.pattern import WORD_BITS, WORD_PATTERNS, WordPattern
@@ -102,12 +103,10 @@ def _in_halves(
     found = []
     for first in (0, half):
         numbers = range(first, first + half)
-        x, y = (_picked(words, text, numbers) for text in (left, right))
-        total = None if addend is None else _picked(sums, addend, numbers)
+        x, y = (picked(words, text, numbers) for text in (left, right))
+        total = None if addend is None else picked(sums, addend, numbers)
         found.append(dot_product(narrow, operation, x, y, total))
-    order = ", ".join(f"i32 {n}" for n in range(words.lanes))
-    pair = ", ".join(f"{narrow.type} {text}" for text in found)
-    return words.writer.pure(f"shufflevector {pair}, <{words.lanes} x i32> <{order}>")
+    return joined(narrow, found)
 
 
 def _widened(a: Arithmetic, text: str, width: int) -> str:
@@ -117,7 +116,7 @@ def _widened(a: Arithmetic, text: str, width: int) -> str:
     if not a.lanes:
         wide = value_type(a.dtype, width)
         return a.writer.pure(f"insertelement {wide} poison, {a.type} {text}, i64 0")
-    return _picked(a, text, [min(n, a.lanes - 1) for n in range(width)])
+    return picked(a, text, [min(n, a.lanes - 1) for n in range(width)])
 
 
 def _narrowed(a: Arithmetic, text: str, width: int) -> str:
@@ -126,12 +125,4 @@ def _narrowed(a: Arithmetic, text: str, width: int) -> str:
     if not a.lanes:
         wide = value_type(a.dtype, width)
         return a.writer.pure(f"extractelement {wide} {text}, i64 0")
-    return _picked(a.at_lanes(width), text, range(a.lanes))
-
-
-def _picked(a: Arithmetic, text: str, numbers: range | list[int]) -> str:
-    """The lanes with these numbers."""
-    order = ", ".join(f"i32 {n}" for n in numbers)
-    return a.writer.pure(
-        f"shufflevector {a.type} {text}, {a.type} poison, <{len(numbers)} x i32> <{order}>"
-    )
+    return picked(a.at_lanes(width), text, range(a.lanes))

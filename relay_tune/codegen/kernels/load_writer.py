@@ -7,6 +7,7 @@ from math import prod
 
 from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.function_writer import FunctionWriter
+from relay_tune.codegen.kernels.byte_lookups import looked_up
 from relay_tune.codegen.kernels.index_writer import IndexWriter
 from relay_tune.codegen.kernels.pending_stores import PendingStores
 from relay_tune.codegen.kernels.repeated_lanes import RepeatedLanes
@@ -16,6 +17,7 @@ from relay_tune.codegen.kernels.transposing import shuffled
 from relay_tune.codegen.kernels.vector_lanes import LANE, VectorLanes
 from relay_tune.codegen.llvm_types import BYTES, intrinsic_suffix, memory_type
 from relay_tune.tensor.affine import Affine
+from relay_tune.tensor.byte_lookup import TABLE_SIZE, looked_up_byte
 from relay_tune.tensor.expression import INDEX, Axis, Load, Tensor
 from relay_tune.tensor.lane_rows import pieces
 from relay_tune.tensor.size import is_symbolic, surely_less
@@ -57,6 +59,9 @@ class LoadWriter:
         if tensor in self.registers:
             return self._register(tensor, self.indices.flat_offset(tensor, load.indices))
         self.pending.flush(tensor)
+        looked_up = self._looked_up(load)
+        if looked_up is not None:
+            return looked_up
         repeated = self.indices.repeated(tensor, load.indices)
         if repeated is not None:
             return self._load_repeated(tensor, *repeated)
@@ -71,6 +76,19 @@ class LoadWriter:
         if lane == 1:
             return self._load_vector(tensor, offset.without(LANE))
         return self._load_strided(load, offset.without(LANE), lane)
+
+    def _looked_up(self, load: Load) -> Value | None:
+        """Bytes of a table that registers hold, where the target has such instructions."""
+        known, index = self.writer.byte_lookup, looked_up_byte(load)
+        if known is None or index is None or not self.lanes.vector.lanes:
+            return None
+        byte = self.indices.evaluate(index)
+        if not byte.lanes:
+            return None
+        begins = range(0, TABLE_SIZE, known.lanes)
+        table = [self._stored(load.tensor, Affine({}, n), known.lanes) for n in begins]
+        a = self.lanes.arithmetic(load.dtype, byte.lanes)
+        return Value(looked_up(a, known, table, byte.text), load.dtype, byte.lanes)
 
     def _is_inside(self, tensor: Tensor, offset: Affine) -> bool:
         """Whether an access is inside its tensor whatever the loop variables are."""

@@ -21,6 +21,7 @@ import numpy as np
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import PAGE_BYTES
 from relay_tune.tensor.affine import Affine, axis_affine
+from relay_tune.tensor.byte_lookup import looked_up_byte
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.loops import Buffer
@@ -123,6 +124,8 @@ def accesses_of(root: Scalar, constants: frozenset[Tensor], near: Near) -> Itera
     """The loads of an expression, once each."""
     for load in loads(root):
         tensor, size = load.tensor, DTYPES[load.dtype].itemsize
+        if looked_up_byte(load) is not None:  # of a table that registers hold
+            continue
         if isinstance(tensor, FlatView | Buffer):
             is_constant = isinstance(tensor, FlatView) and tensor.viewed in constants
             is_near = tensor in near.tensors

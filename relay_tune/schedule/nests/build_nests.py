@@ -26,7 +26,7 @@ from relay_tune.tensor.index import FlatTensors, flat_index, simplify
 from relay_tune.tensor.rounded_numbers import with_rounded_numbers
 from relay_tune.tensor.size import nominal
 from relay_tune.tensor.tensor import ProcedureOutput
-from relay_tune.tensor.walk import loads, replace_nodes, substitute, transform_loads
+from relay_tune.tensor.walk import loads, replace_nodes, substitute
 
 
 def build_nests(
@@ -98,7 +98,7 @@ def _nest(
     body = None
     if reduced is not None:
         body = flat.flatten(with_rounded_numbers(simplify(reduced.body)))
-    result = _flatten_except(with_rounded_numbers(simplify(result)), accumulator, flat)
+    result = flat.flatten(with_rounded_numbers(simplify(result)), accumulator)
     nest = Nest(
         name=stage.tensor.name,
         axes=tuple(axes),
@@ -111,12 +111,6 @@ def _nest(
         index=index,
     )
     return fuse_axes(_order_reduction(_remove_divisions(_drop_unit_axes(nest))))
-
-
-def _flatten_except(root: Scalar, accumulator: Tensor, flat: FlatTensors) -> Scalar:
-    """Flatten all loads but those of the accumulator."""
-    flattened = {load: flat.flatten(load) for load in loads(root) if load.tensor is not accumulator}
-    return transform_loads(root, lambda load: flattened.get(load, load))
 
 
 def _drop_unit_axes(nest: Nest) -> Nest:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from math import prod
 
 from relay_tune.schedule.nests.nest import Nest
+from relay_tune.tensor.byte_lookup import looked_up_byte
 from relay_tune.tensor.expression import (
     DOT_PRODUCTS,
     INDEX,
     Axis,
     Binary,
     Literal,
+    Load,
     Scalar,
     Select,
     Unary,
@@ -27,6 +29,9 @@ MAXIMUM_WRITTEN_POINTS = 64
 
 CHEAP_UNARY = frozenset(["neg", "abs", "not", "floor", "ceil", "trunc", "round", "bitnot"])
 
+
+LOOKUP = 4.0
+"""Vector instructions that look up bytes, about: two halves of a table, and a selection."""
 
 EXP2, FUNCTION, DIVISION = 10.0, 16.0, 8.0
 """Vector instructions of 2 ** x, of other functions, and of a division or a power, about."""
@@ -93,6 +98,8 @@ def _is_fused(node: Binary) -> bool:
 def instructions(node: Scalar) -> float:
     """Vector instructions of a node by itself."""
     match node:
+        case Load():
+            return LOOKUP if looked_up_byte(node) is not None else 0.0
         case Unary(operation="exp2"):
             return EXP2
         case Unary():

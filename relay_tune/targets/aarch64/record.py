@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relay_tune.machine.architecture import Architecture, Vectors
+from relay_tune.targets.aarch64.byte_lookups import BYTE_LOOKUPS
 from relay_tune.targets.aarch64.dot_products import DOT_PRODUCTS
 from relay_tune.targets.aarch64.features import HARDWARE_BITS, check_text, host_features
 from relay_tune.targets.aarch64.linking import LINKING
@@ -15,6 +16,7 @@ AARCH64 = Architecture(
     aliases=("arm64",),
     vectors=lambda _cpu, _features: NEON,
     dot_products=DOT_PRODUCTS,
+    byte_lookups=BYTE_LOOKUPS,
     features=tuple(HARDWARE_BITS),
     check=check_text,
     host_features=host_features,

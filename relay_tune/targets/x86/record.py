@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relay_tune.machine.architecture import Architecture
+from relay_tune.targets.x86.byte_lookups import BYTE_LOOKUPS
 from relay_tune.targets.x86.dot_products import DOT_PRODUCTS
 from relay_tune.targets.x86.features import BITS, check_text
 from relay_tune.targets.x86.intrinsics import INTRINSICS
@@ -21,6 +22,7 @@ X86_64 = Architecture(
     intrinsics=INTRINSICS,
     dot_products=DOT_PRODUCTS,
     lookups=LOOKUPS,
+    byte_lookups=BYTE_LOOKUPS,
     features=tuple(BITS),
     check=check_text,
     pause=("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),

@@ -50,6 +50,20 @@ def dequantize(inputs: Sequence[Type], attributes: Any, context: RelationContext
     return _converted("dequantization", data, scale, zero, attributes)
 
 
+def lookup(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(bytes, a table of 256 bytes): the data's shape, of the table's type."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    data, table = tensors
+    for each, what in ((data, "the data"), (table, "the table")):
+        if each.dtype not in ("int8", "uint8"):
+            raise RelationError(f"{what} must be bytes, but found {type_text(each)}")
+    if table.shape != (256,):
+        raise RelationError(f"the table has 256 elements, but found {type_text(table)}")
+    return TensorType(data.shape, table.dtype)
+
+
 def _converted(
     rule: str, data: TensorType, scale: TensorType, zero: TensorType, attributes: Any
 ) -> TensorType:
