@@ -13,23 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import numpy as np
-
 from relay_tune.codegen.target import native_target
 from relay_tune.ir.expr import Call, Constant, Expr
 from relay_tune.ir.module import Module
-from relay_tune.ir.traversal import rewrite
 from relay_tune.machine.machine import Machine
-from relay_tune.op.block_quantization import dequantize_blocks, signed_numbers
-from relay_tune.op.elements import Array
-from relay_tune.op_rules.matching import (
-    attributes_of,
-    is_opaque_function,
-    operator_call,
-    static_shape,
-)
+from relay_tune.op_rules.signed_numbers import NUMBERS
 from relay_tune.op_rules.typed import constant_of, recall
-from relay_tune.transform.module_pass import map_functions, with_body
+from relay_tune.transform.module_pass import rewrite_calls
 
 
 @dataclass(frozen=True)
@@ -49,53 +39,15 @@ class NumberWords:
         made: dict[tuple[int, ...], list[Constant]] = {}
 
         def changed(node: Expr) -> Expr:
-            call = operator_call(node, dequantize_blocks.name)
-            if call is None:
+            rule = NUMBERS.rule_of(node)
+            found = None if rule is None or not isinstance(node, Call) else rule(node)
+            if not isinstance(node, Call) or found is None:
                 return node
-            stored = [each.data for each in call.arguments if isinstance(each, Constant)]
-            if len(stored) < len(call.arguments) or stored[0].dtype != np.uint8:
+            if self.machine.lookup_bits < found.bits < 8:
                 return node
-            bits = attributes_of(call).bits
-            if self.machine.lookup_bits < bits < 8:
-                return node
-            key = (bits, *map(id, stored))
+            key = (found.bits, *map(id, found.constants))
             if key not in made:
-                found = _with_signs(bits, *stored)
-                made[key] = [constant_of(each) for each in found]
-            return recall(call, made[key], size=_size(call)) if made[key] else node
+                made[key] = [constant_of(each) for each in found.with_signs()]
+            return recall(node, made[key], **found.attributes) if made[key] else node
 
-        return map_functions(
-            module,
-            lambda function: with_body(
-                function,
-                rewrite(function.body, changed, enter=lambda each: not is_opaque_function(each)),
-            ),
-        )
-
-
-def _with_signs(bits: int, data: Array, scale: Array, zero: Array) -> list[Array]:
-    """Data, scales and zero points; nothing where the zero points do not fit int8 then."""
-    if zero.dtype.kind not in "iu":
-        return []
-    moved = zero.astype(np.int64) - 2 ** (bits - 1)
-    if not ((moved >= -128) & (moved <= 127)).all():
-        return []
-    same = moved.flat[0] if moved.size and (moved == moved.flat[0]).all() else None
-    points = moved if same is None else np.full((), same)
-    return [signed_numbers(data, bits), _short(scale), points.astype(np.int8)]
-
-
-def _short(scale: Array) -> Array:
-    """Scales in float16 if all of them are the same there."""
-    if scale.dtype != np.float32:
-        return scale
-    with np.errstate(over="ignore"):
-        short = scale.astype(np.float16)
-    return short if (short.astype(np.float32) == scale).all() else scale
-
-
-def _size(call: Call) -> int:
-    """How many numbers are read, which words may have more of than bytes."""
-    shape = static_shape(call)
-    assert shape is not None  # constants have known sizes
-    return shape[-1]
+        return rewrite_calls(module, changed)

@@ -22,7 +22,7 @@ SEEDS = {"nn.conv2d": (0, 3, 5), "nn.conv2d_transpose": (0, 1, 2), "nn.max_pool2
 OTHERS = frozenset(
     # whole numbers and truth values
     "all any adv_index bitwise_and bitwise_not bitwise_or bitwise_xor check_indices index_extent "
-    "invert_permutation "
+    "invert_permutation qnn.lookup "
     "left_shift logical_and logical_not logical_or logical_xor right_shift unravel_index "
     # shapes, bits, draws, and one value everywhere
     "arange dyn.arange dyn.full dyn.ones dyn.zeros full full_like meshgrid ndarray_size ones "

@@ -1,28 +1,27 @@
-"""Registers of the operands of written-out steps."""
+"""Registers that the steps of a sliding window want, and what it costs not to have them."""
 
 from dataclasses import replace
 
-from relay_tune.codegen.target import native_target
+import pytest
+
+from relay_tune.codegen.target import parse_target
 from relay_tune.schedule.cost.load_count import BodyLoads
 from relay_tune.schedule.cost.register_use import operands_in_use
 
-WINDOW = BodyLoads(
-    counts=(2.0, 13.0), held=(2.0, 13.0), strided=False, together=3, shared=21.0, slides=True,
-    values=21.0, live=17.0,
-)  # fmt: skip
-"""Three taps of a row beside each other, 13 points with two vectors of channels."""
+MACHINE = parse_target("x86_64-linux-gnu:cascadelake").machine
+ACCUMULATORS = 24
+WINDOW = BodyLoads((12.0, 2.0), (12.0, 2.0), False, 6, 40.0, 40.0, live=20.0, slides=True, row=6.0)
 
 
-def test_shared_words_of_dot_products_drive_sums_out_of_registers():
-    machine = native_target().machine
-    vectors = machine.vectors.registers - 6
-    free = max(5, machine.coefficients.least_operands)
-    kept, _, spilled = operands_in_use(replace(WINDOW, in_registers=True), vectors, machine)
-    assert (kept, spilled) == (free, (17 - free) / 3)
-    assert operands_in_use(WINDOW, vectors, machine)[2] == 0
+def test_shared_values_that_are_read_again_for_nothing() -> None:
+    _, _, spilled = operands_in_use(WINDOW, ACCUMULATORS, MACHINE)
+    assert spilled == 0.0
 
 
-def test_words_that_find_registers_cost_nothing():
-    machine = native_target().machine
-    few = replace(WINDOW, live=3.0, in_registers=True)
-    assert operands_in_use(few, 2, machine) == (3, 0.0, 0.0)
+def test_shared_values_that_instructions_take_from_registers_alone() -> None:
+    kept, again, spilled = operands_in_use(
+        replace(WINDOW, in_registers=True), ACCUMULATORS, MACHINE
+    )
+    assert kept == 32 - ACCUMULATORS - 1
+    assert spilled == pytest.approx((20 - kept) / 6)
+    assert again == pytest.approx(MACHINE.coefficients.reloads * spilled)

@@ -1,0 +1,71 @@
+"""Which calls read stored numbers that kernels would rather read with signs, and what they are then.
+
+qnn.dequantize_blocks(N: uint8, S: float32, 8u8, bits=4)     a number is N >> 4 & 15, less 8
+qnn.dequantize_blocks(W: int32, S: float16, 0i8, bits=4)     a number is W << 24 >> 28
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from relay_tune.ir.expr import Call, Constant
+from relay_tune.op.block_quantization import signed_numbers
+from relay_tune.op.elements import Array
+from relay_tune.op_rules.matching import attributes_of, static_shape
+from relay_tune.op_rules.table import OperatorTable
+
+
+@dataclass(frozen=True, slots=True)
+class StoredNumbers:
+    """Numbers that a call reads from constants.
+
+    Attributes:
+        bits: of a number.
+        constants: what is stored.
+        attributes: that change where the numbers have signs.
+    """
+
+    bits: int
+    constants: Sequence[Array]
+    attributes: dict[str, Any]
+
+    def with_signs(self) -> list[Array]:
+        """The constants with signs; nothing where the zero points do not fit int8 then."""
+        data, scale, zero = self.constants
+        if zero.dtype.kind not in "iu":
+            return []
+        moved = zero.astype(np.int64) - 2 ** (self.bits - 1)
+        if not ((moved >= -128) & (moved <= 127)).all():
+            return []
+        same = moved.flat[0] if moved.size and (moved == moved.flat[0]).all() else None
+        points = moved if same is None else np.full((), same)
+        return [signed_numbers(data, self.bits), _short(scale), points.astype(np.int8)]
+
+
+NumbersRule: TypeAlias = Callable[[Call], StoredNumbers | None]
+"""rule(call) -> the numbers that it reads; None where they are no constants, or have signs."""
+
+
+def _of_blocks(call: Call) -> StoredNumbers | None:
+    stored = [each.data for each in call.arguments if isinstance(each, Constant)]
+    shape = static_shape(call)
+    if len(stored) < len(call.arguments) or stored[0].dtype != np.uint8 or shape is None:
+        return None
+    # Words may hold more numbers than are read.
+    return StoredNumbers(attributes_of(call).bits, stored, {"size": shape[-1]})
+
+
+def _short(scale: Array) -> Array:
+    """Scales in float16 if all of them are the same there."""
+    if scale.dtype != np.float32:
+        return scale
+    with np.errstate(over="ignore"):
+        short = scale.astype(np.float16)
+    return short if (short.astype(np.float32) == scale).all() else scale
+
+
+NUMBERS: OperatorTable[NumbersRule] = OperatorTable({"qnn.dequantize_blocks": _of_blocks})
