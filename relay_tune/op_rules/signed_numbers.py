@@ -1,4 +1,4 @@
-"""Which calls read stored numbers that kernels would rather read with signs, and what they are then.
+"""Which calls read stored numbers that kernels would rather read with signs, and what these are.
 
 qnn.dequantize_blocks(N: uint8, S: float32, 8u8, bits=4)     a number is N >> 4 & 15, less 8
 qnn.dequantize_blocks(W: int32, S: float16, 0i8, bits=4)     a number is W << 24 >> 28
