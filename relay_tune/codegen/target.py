@@ -17,7 +17,7 @@ from relay_tune.codegen.llvm_modules import initialize_llvm
 from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.target_check import unknown_parts
 from relay_tune.errors import InputError
-from relay_tune.machine.architecture import ByteLookup, DotProduct, Lookup, Vectors
+from relay_tune.machine.architecture import ByteLookup, DotProduct, FloatLookup, Vectors
 from relay_tune.machine.intrinsic import Intrinsic, permissions
 from relay_tune.machine.machine import SERVER_MEMORIES, Machine, VectorUnit
 from relay_tune.targets.registry import HOW_TO_WRITE, architecture_of
@@ -56,9 +56,9 @@ class Target:
         return _intrinsics(self)
 
     @property
-    def lookups(self) -> tuple[Lookup, ...]:
+    def float_lookups(self) -> tuple[FloatLookup, ...]:
         """Its instructions that look up floats in registers."""
-        return _lookups(self)
+        return _float_lookups(self)
 
     @property
     def dot_products(self) -> tuple[DotProduct, ...]:
@@ -112,10 +112,10 @@ def _dot_products(target: Target) -> tuple[DotProduct, ...]:
 
 
 @cache
-def _lookups(target: Target) -> tuple[Lookup, ...]:
+def _float_lookups(target: Target) -> tuple[FloatLookup, ...]:
     return tuple(
         each
-        for each in architecture_of(target.triple).lookups
+        for each in architecture_of(target.triple).float_lookups
         if _features(target).issuperset(each.features) and each.lanes * 32 == target.vector_bits
     )
 
@@ -144,7 +144,7 @@ def _general_machine(target: Target) -> Machine:
     vectors = VectorUnit(target.vector_bits // 8, target.vector_registers)
     coefficients = architecture_of(target.triple).coefficients
     words = dict.fromkeys(each.pattern.name for each in target.dot_products if each.pattern)
-    lanes = max((each.lanes for each in target.lookups), default=1)
+    lanes = max((each.lanes for each in target.float_lookups), default=1)
     return Machine(
         vectors,
         SERVER_MEMORIES,

@@ -73,7 +73,7 @@ class DotProduct:
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
+class FloatLookup:
     """An instruction that takes a float of a register for each lane, by the low bits of its word.
 
     Attributes:
@@ -155,7 +155,7 @@ class Architecture:
         plain_cpu: LLVM's name of what all its processors have.
         intrinsics: its instructions on tiles, in the order in which nests are matched with them.
         dot_products: its instructions on words, measured beside the fused multiply-add of float32.
-        lookups: its instructions that look up floats in registers.
+        float_lookups: its instructions that look up floats in registers.
         byte_lookups: its instructions that look up bytes; the first that a processor has is used.
         features: that libraries look for before they run.
         check: `check(name, triple, features, permissions)` is the LLVM function `i1 NAME()` that
@@ -175,7 +175,7 @@ class Architecture:
     plain_cpu: str = ""
     intrinsics: tuple[Intrinsic, ...] = ()
     dot_products: tuple[DotProduct, ...] = ()
-    lookups: tuple[Lookup, ...] = ()
+    float_lookups: tuple[FloatLookup, ...] = ()
     byte_lookups: tuple[ByteLookup, ...] = ()
     features: Collection[str] = ()
     check: Callable[[str, str, Collection[str], Sequence[Permission]], str] = nothing_asked

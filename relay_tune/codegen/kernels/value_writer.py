@@ -11,9 +11,9 @@ from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.kernels.casts import cast_value, reinterpret_value
 from relay_tune.codegen.kernels.dot_products import dot_product
+from relay_tune.codegen.kernels.float_lookups import looked_up, lookup_of
 from relay_tune.codegen.kernels.index_writer import IndexWriter
 from relay_tune.codegen.kernels.load_writer import LoadWriter
-from relay_tune.codegen.kernels.lookups import looked_up, lookup_of
 from relay_tune.codegen.kernels.operations import binary_operation, unary_operation
 from relay_tune.codegen.kernels.reduce_lanes import reduce_lanes, reduce_rows
 from relay_tune.codegen.kernels.vector_lanes import LANE, VectorContext, VectorLanes
@@ -118,7 +118,7 @@ class ValueWriter:
 
     def _looked_up(self, node: Cast) -> Value | None:
         """The float of a few bits of a word by one instruction; None where there is none."""
-        field = signed_field(node) if self.writer.lookups else None
+        field = signed_field(node) if self.writer.float_lookups else None
         if field is None:
             return None
         up, word = self._integer(field.up), self.value(field.word)
