@@ -119,6 +119,36 @@ def quantize(
             threads=threads,
             details=details,
         )
+    bound, wanted = _required(max_loss, calibration)
+    seconds = 60.0 * _minutes(minutes)
+    options = TuningOptions(seed=0 if seed is None else seed)
+    tell = function_argument(_silent if report is None else report, "report")
+    judged = function_argument(loss, "loss")
+    count = thread_count(threads)
+    schedules = _schedules(log, count)
+    network = prepared(module)
+    means = Means(stored_type(activations), method, judged, threads)
+    quantizable_layers(network, means.dtype)
+    samples = CalibrationData(wanted, input_types(network))
+    ranges, held_out = samples.held_out(JUDGED)
+    told = QuantizationReport() if details is None else details
+    with ending_signals(), results_for_one_build():
+        calibrated = calibrate(network, means, ranges, held_out)
+        trials = NativeTrials(calibrated, Builder(native_target(), count, schedules))
+        memory = _memory(log, calibrated, count, schedules)
+        with nullcontext(memory) if isinstance(memory, OwnMemory) else closing(memory):
+            alone = calibrated.alone()
+            problem = _problem(calibrated, alone, bound)
+            tell(_beginning(problem, seconds))
+            logged = LoggedTrials(trials, memory)
+            found = PrecisionSearch(problem, logged, seconds, options.seed, tell).run()
+    told.choices = {name: trials.module(each) for name, each in found.named.items()}
+    _tell(told, calibrated, found, problem, samples)
+    return told.steps["realize"]
+
+
+def _required(max_loss: float | None, calibration: Given | None) -> tuple[float, Given]:
+    """The bound on the loss and the samples; InputError where one is not given."""
     if max_loss is None:
         raise InputError(
             "There is no bound on the loss, which 'auto' needs.",
@@ -129,31 +159,7 @@ def quantize(
             "There are no calibration data, which 'auto' needs for the ranges of data.",
             remedy="Give inputs as the model will see them, a hundred or so.",
         )
-    seconds = 60.0 * _minutes(minutes)
-    options = TuningOptions(seed=0 if seed is None else seed)
-    tell = function_argument(_silent if report is None else report, "report")
-    judged = function_argument(loss, "loss")
-    count = thread_count(threads)
-    schedules = _schedules(log, count)
-    network = prepared(module)
-    means = Means(stored_type(activations), method, judged, threads)
-    quantizable_layers(network, means.dtype)
-    samples = CalibrationData(calibration, input_types(network))
-    ranges, held_out = samples.held_out(JUDGED)
-    told = QuantizationReport() if details is None else details
-    with ending_signals(), results_for_one_build():
-        calibrated = calibrate(network, means, ranges, held_out)
-        trials = NativeTrials(calibrated, Builder(native_target(), count, schedules))
-        memory = _memory(log, calibrated, count, schedules)
-        with nullcontext(memory) if isinstance(memory, OwnMemory) else closing(memory):
-            alone = calibrated.alone()
-            problem = _problem(calibrated, alone, max_loss)
-            tell(_beginning(problem, seconds))
-            logged = LoggedTrials(trials, memory)
-            found = PrecisionSearch(problem, logged, seconds, options.seed, tell).run()
-    told.choices = {name: trials.module(each) for name, each in found.named.items()}
-    _tell(told, calibrated, found, problem, samples)
-    return told.steps["realize"]
+    return max_loss, calibration
 
 
 def _problem(calibrated: Calibrated, alone: Mapping[str, float], max_loss: float) -> Problem:
