@@ -1,0 +1,71 @@
+"""Typed expressions that rules of adjoints are made of."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from relay_tune.ir.expr import Expr
+from relay_tune.op_rules.matching import static_shape, tensor_type
+from relay_tune.op_rules.typed import call, constant_of
+
+
+def number(value: float, like: Expr) -> Expr:
+    """A scalar constant of the element type of `like`."""
+    type_ = tensor_type(like)
+    if type_ is None:
+        raise TypeError("a number takes the element type of a tensor")
+    return constant_of(np.asarray(value, dtype=type_.dtype))
+
+
+def product(*factors: Expr) -> Expr:
+    """The product of tensors, from left to right."""
+    return reduce(lambda left, right: call("multiply", left, right), factors)
+
+
+def plus(left: Expr, right: Expr) -> Expr:
+    """The sum of two tensors."""
+    return call("add", left, right)
+
+
+def minus(left: Expr, right: Expr) -> Expr:
+    """The difference of two tensors."""
+    return call("subtract", left, right)
+
+
+def quotient(left: Expr, right: Expr) -> Expr:
+    """The quotient of two tensors."""
+    return call("divide", left, right)
+
+
+def negated(value: Expr) -> Expr:
+    """The negative of a tensor."""
+    return call("negative", value)
+
+
+def zero_where(condition: Expr, value: Expr) -> Expr:
+    """`value` where the condition does not hold, zero elsewhere, whatever `value` is there."""
+    return call("where", condition, number(0.0, value), value)
+
+
+def summed_to(value: Expr, like: Expr) -> Expr:
+    """The adjoint of an argument that broadcasts: summed over the axes where it is repeated."""
+    given, wanted = tensor_type(value), tensor_type(like)
+    if given is not None and wanted is not None and given.shape == wanted.shape:
+        return value
+    shape = static_shape(like)
+    if shape is None or static_shape(value) is None:
+        return call("collapse_sum_like", value, like)
+    return call("collapse_sum_to", value, shape=shape)
+
+
+def shaped_like(value: Expr, like: Expr) -> Expr:
+    """The elements of `value`, in order, in the shape of `like`."""
+    given, wanted = tensor_type(value), tensor_type(like)
+    if given is not None and wanted is not None and given.shape == wanted.shape:
+        return value
+    shape = static_shape(like)
+    if shape is None:
+        return call("reshape_like", value, like)
+    return call("reshape", value, newshape=shape, allowzero=0 in shape)

@@ -1,0 +1,1 @@
+"""Adjoints of the operators of networks."""
