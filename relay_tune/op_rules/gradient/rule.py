@@ -41,8 +41,9 @@ class Differentiated:
         return self.adjoint
 
 
-AdjointRule: TypeAlias = Callable[[Differentiated], Sequence[Adjoint]]
-"""rule(call) -> typed adjoints of its arguments, in order.
+AdjointRule: TypeAlias = Callable[[Differentiated], Sequence[Adjoint] | None]
+"""rule(call) -> typed adjoints of its arguments, in order; None where it has none for such a call,
+so that they are derived from the operator's computation.
 
 An adjoint that nobody uses costs nothing: it is left out of the program."""
 

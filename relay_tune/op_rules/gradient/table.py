@@ -6,12 +6,56 @@ from collections.abc import Sequence
 
 from relay_tune.errors import BuildError
 from relay_tune.ir.operator import Operator
-from relay_tune.op_rules.gradient import arithmetic
+from relay_tune.op_rules.gradient import (
+    arithmetic,
+    cast,
+    indexing,
+    joining,
+    math,
+    reduction,
+    scan,
+    scatter,
+    selection,
+    shape,
+    slicing,
+    sorting,
+)
+from relay_tune.op_rules.gradient.nn import (
+    activation,
+    bias,
+    convolution,
+    loss,
+    matmul,
+    normalization,
+    pad,
+    pool,
+    softmax,
+)
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule
 from relay_tune.op_rules.table import OperatorTable
 
 GRADIENT: OperatorTable[GradientRule] = OperatorTable(
+    activation.RULES,
     arithmetic.RULES,
+    bias.RULES,
+    cast.RULES,
+    convolution.RULES,
+    indexing.RULES,
+    joining.RULES,
+    loss.RULES,
+    math.RULES,
+    matmul.RULES,
+    normalization.RULES,
+    pad.RULES,
+    pool.RULES,
+    reduction.RULES,
+    scan.RULES,
+    scatter.RULES,
+    selection.RULES,
+    shape.RULES,
+    slicing.RULES,
+    softmax.RULES,
+    sorting.RULES,
 )
 """Operators whose adjoints are written by hand, that are constant, or that have no derivative."""
 
@@ -21,18 +65,19 @@ def adjoints_of(known: Differentiated) -> Sequence[Adjoint]:
     operator = known.call.callee
     assert isinstance(operator, Operator)
     rule = GRADIENT.rule_of(known.call)
-    if rule is None:
-        raise BuildError(
-            f"The operator {operator.name} has no rule for its derivative.",
-            where=known.call.span,
-            remedy="Add a rule to relay_tune.op_rules.gradient.table.GRADIENT.",
-        )
-    if rule.refused:
+    if rule is not None and rule.refused:
         raise BuildError(
             f"The operator {operator.name} has no derivative: {rule.refused}.",
             where=known.call.span,
             remedy="Differentiate with regard to what does not pass it, or use stop_gradient.",
         )
-    if rule.adjoints is None:
+    if rule is not None and rule.constant:
         return (None,) * len(known.call.arguments)
-    return rule.adjoints(known)
+    found = rule.adjoints(known) if rule is not None and rule.adjoints is not None else None
+    if found is None:
+        raise BuildError(
+            f"The operator {operator.name} has no rule for its derivative.",
+            where=known.call.span,
+            remedy="Add a rule to relay_tune.op_rules.gradient.table.GRADIENT.",
+        )
+    return found

@@ -1,0 +1,176 @@
+"""Adjoints of convolutions, which are convolutions.
+
+That of the data is a transposed convolution of the adjoint with the same weight. That of the weight
+is a convolution of the data with the adjoint as its window, in which samples and channels change
+sides: strides become distances between taps, and the other way round.
+
+    y[n, o, i] = sum(c, k) x[n, c, s i + d k] w[o, c, k]
+    w'[o, c, k] = sum(n, i) x[n, c, s i + d k] y'[n, o, i]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from relay_tune.ir.expr import Call, Expr
+from relay_tune.op_rules.gradient.nn.matmul import of_one_type
+from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule, GradientRules
+from relay_tune.op_rules.matching import attributes_of, static_shape
+from relay_tune.op_rules.typed import call, reshape, slice_of
+from relay_tune.typing.relations.support import as_tuple
+from relay_tune.typing.windows import pad_pairs
+
+SPATIAL = "DHW"
+
+
+def _sizes(shape: Sequence[int], layout: str) -> dict[str, int]:
+    return dict(zip(layout, shape, strict=True))
+
+
+def _renamed(layout: str, names: dict[str, str]) -> str:
+    return "".join(names.get(letter, letter) for letter in layout)
+
+
+def _is_plain(*layouts: str) -> bool:
+    """Whether no axis is in blocks."""
+    return all(layout.isalpha() and layout.isupper() for layout in layouts)
+
+
+def _out_layout(attributes: Any) -> str:
+    return str(attributes.out_layout or attributes.data_layout)
+
+
+class _Geometry:
+    """Strides, dilation and padding of a convolution, a number for each spatial axis."""
+
+    def __init__(self, attributes: Any) -> None:
+        self.axes = [letter for letter in SPATIAL if letter in attributes.data_layout]
+        rank = len(self.axes)
+        self.strides = as_tuple(attributes.strides, rank, "strides")
+        self.dilation = as_tuple(attributes.dilation, rank, "dilation")
+        self.pads = pad_pairs(attributes.padding, rank)
+
+    @property
+    def padding(self) -> tuple[int, ...]:
+        """All befores, then all afters."""
+        return tuple(pad[0] for pad in self.pads) + tuple(pad[1] for pad in self.pads)
+
+
+def data_adjoint(convolution: Call, adjoint: Expr) -> Expr | None:
+    """The adjoint of a convolution's data: a transposed convolution."""
+    data, weight = convolution.arguments
+    attributes = attributes_of(convolution)
+    shape, kernel = static_shape(data), static_shape(weight)
+    result = static_shape(adjoint)
+    if shape is None or kernel is None or result is None:
+        return None
+    geometry, layout = _Geometry(attributes), attributes.data_layout
+    sizes, window = _sizes(shape, layout), _sizes(kernel, attributes.kernel_layout)
+    counts = _sizes(result, _out_layout(attributes))
+    extra = tuple(
+        sizes[axis] + sum(pad) - (counts[axis] - 1) * stride - (window[axis] - 1) * step - 1
+        for axis, stride, step, pad in zip(
+            geometry.axes, geometry.strides, geometry.dilation, geometry.pads, strict=True
+        )
+    )
+    return call(
+        f"nn.conv{len(geometry.axes)}d_transpose",
+        adjoint,
+        weight,
+        strides=geometry.strides,
+        padding=geometry.padding,
+        dilation=geometry.dilation,
+        groups=attributes.groups,
+        data_layout=_out_layout(attributes),
+        kernel_layout=_renamed(attributes.kernel_layout, {"O": "I", "I": "O"}),
+        out_layout=layout,
+        output_padding=extra,
+    )
+
+
+def weight_adjoint(convolution: Call, data: Expr, adjoint: Expr) -> Expr | None:
+    """The adjoint of the weight of a convolution of `data` whose result has this adjoint."""
+    attributes = attributes_of(convolution)
+    shape, result = static_shape(data), static_shape(adjoint)
+    kernel = static_shape(convolution.arguments[1])
+    if shape is None or result is None or kernel is None:
+        return None
+    geometry, groups = _Geometry(attributes), attributes.groups
+    layout = attributes.data_layout
+    swapped = _renamed(layout, {"N": "C", "C": "N"})
+    if groups > 1:
+        data = _samples_to_channels(data, layout, groups)
+        swapped = layout
+    found = call(
+        f"nn.conv{len(geometry.axes)}d",
+        data,
+        adjoint,
+        strides=geometry.dilation,
+        padding=geometry.padding,
+        dilation=geometry.strides,
+        groups=groups,
+        data_layout=swapped,
+        kernel_layout=_renamed(_out_layout(attributes), {"N": "I", "C": "O"}),
+        out_layout=_renamed(attributes.kernel_layout, {"O": "C", "I": "N"}),
+    )
+    return slice_of(found, [0] * len(kernel), kernel) if static_shape(found) != kernel else found
+
+
+def _samples_to_channels(data: Expr, layout: str, groups: int) -> Expr:
+    """[n, (g c), ..] as [c, (g n), ..]: the channels of a group become samples."""
+    shape = static_shape(data)
+    assert shape is not None
+    sizes = _sizes(shape, layout)
+    channel = layout.index("C")
+    split = (*shape[:channel], groups, sizes["C"] // groups, *shape[channel + 1 :])
+    letters = layout.replace("C", "GC")
+    order: list[str] = []
+    for letter in layout:
+        order += {"N": ["C"], "C": ["G", "N"]}.get(letter, [letter])
+    moved = call(
+        "transpose", reshape(data, split), axes=tuple(letters.index(each) for each in order)
+    )
+    joined = {"N": sizes["C"] // groups, "C": groups * sizes["N"]}
+    return reshape(moved, tuple(joined.get(letter, sizes[letter]) for letter in layout))
+
+
+def _convolution(known: Differentiated) -> tuple[Adjoint, Adjoint] | None:
+    attributes = attributes_of(known.call)
+    plain = _is_plain(attributes.data_layout, attributes.kernel_layout, _out_layout(attributes))
+    if not plain or not of_one_type(known):
+        return None
+    first = data_adjoint(known.call, known.tensor)
+    second = weight_adjoint(known.call, known.call.arguments[0], known.tensor)
+    return None if first is None or second is None else (first, second)
+
+
+def _transposed(known: Differentiated) -> tuple[Adjoint, Adjoint] | None:
+    """y = transposed(x, w) is x = convolution(y, w) turned round, and so are its adjoints."""
+    attributes = attributes_of(known.call)
+    plain = _is_plain(attributes.data_layout, attributes.kernel_layout, _out_layout(attributes))
+    if not plain or not of_one_type(known) or static_shape(known.tensor) is None:
+        return None
+    data, weight = known.call.arguments
+    geometry = _Geometry(attributes)
+    back = call(
+        f"nn.conv{len(geometry.axes)}d",
+        known.tensor,
+        weight,
+        strides=geometry.strides,
+        padding=geometry.padding,
+        dilation=geometry.dilation,
+        groups=attributes.groups,
+        data_layout=_out_layout(attributes),
+        kernel_layout=_renamed(attributes.kernel_layout, {"O": "I", "I": "O"}),
+        out_layout=attributes.data_layout,
+    )
+    second = weight_adjoint(back, known.tensor, data)
+    return None if second is None else (back, second)
+
+
+RULES: GradientRules = {
+    f"nn.conv{rank}d{kind}": GradientRule(rule)
+    for rank in (1, 2, 3)
+    for kind, rule in (("", _convolution), ("_transpose", _transposed))
+}
