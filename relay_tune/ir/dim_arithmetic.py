@@ -195,15 +195,19 @@ def common_factor(dim: Dim) -> int:
     return gcd(*_terms(dim).values())
 
 
+def symbols(dim: Dim) -> Iterator[Symbol]:
+    """The symbols that occur in `dim`, those in quotients and maxima too."""
+    for product in () if isinstance(dim, int | UnknownDim) else _terms(dim):
+        for atom in product:
+            if isinstance(atom, Symbol):
+                yield atom
+            else:
+                yield from symbols(operand(atom))
+
+
 def symbol_names(dim: Dim) -> frozenset[str]:
     """The names of the symbols that occur in `dim`."""
-    if isinstance(dim, int | UnknownDim):
-        return frozenset()
-    names: set[str] = set()
-    for product in _terms(dim):
-        for atom in product:
-            names |= {atom.name} if isinstance(atom, Symbol) else symbol_names(operand(atom))
-    return frozenset(names)
+    return frozenset(symbol.name for symbol in symbols(dim))
 
 
 def positive_parts(dim: Dim) -> Iterator[PositivePart]:

@@ -18,7 +18,7 @@ an UndecidedSizeError there. To type checkers both are `int`: an extent has what
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import prod
 from operator import index
 from typing import SupportsIndex, TypeGuard, cast
@@ -33,6 +33,7 @@ from relay_tune.ir.dim_arithmetic import (
     positive_part,
     subtract,
     symbol_names,
+    symbols,
 )
 from relay_tune.ir.dim_order import is_never_negative
 
@@ -272,3 +273,15 @@ def _is_less(left: object, right: object) -> bool:
     if is_never_negative(subtract(dim_of(left), dim_of(right))):
         return False
     raise UndecidedSizeError(f"Code would depend on whether {left} < {right}, which is open.")
+
+
+def example_sizes(sizes: Iterable[int]) -> dict[str, int]:
+    """The symbols that symbolic sizes are computed from, as sizes by name."""
+    known: dict[str, int] = {}
+    for size in sizes:
+        dim = dim_of(size)
+        if isinstance(dim, Symbol):
+            known[dim.name] = size
+        for symbol in symbols(dim):
+            known.setdefault(symbol.name, symbolic_size(symbol, EXAMPLE_SIZE))
+    return known

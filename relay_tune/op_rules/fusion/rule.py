@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from relay_tune.ir.expr import Call
+from relay_tune.ir.operator import FusionKind
 
 
 class Rows(Enum):
@@ -56,6 +57,7 @@ class FusionRule:
     """How an operator takes part in kernels.
 
     Attributes:
+        kind: the kind of a call, where calls of the operator are of several kinds.
         is_alone: whether a call is never in a kernel with others.
         keeps_order: whether it gives its first argument with another shape.
         is_cheap: whether it is no more than index arithmetic.
@@ -72,6 +74,7 @@ class FusionRule:
             (`relay_tune.op.primitive_views`).
     """
 
+    kind: Callable[[Call], FusionKind] | None = None
     is_alone: bool = False
     keeps_order: bool = False
     is_cheap: bool = False

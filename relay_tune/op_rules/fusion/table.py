@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.op.primitive_views import INDEX_CHECK
-from relay_tune.op_rules.fusion import joining, shape, slicing
+from relay_tune.op_rules.fusion import derived, joining, shape, slicing
 from relay_tune.op_rules.fusion.nn import matmul, normalization, pad, pool
 from relay_tune.op_rules.fusion.rule import FusionRule
 from relay_tune.op_rules.table import OperatorTable
@@ -21,6 +21,7 @@ FUSION: OperatorTable[FusionRule] = OperatorTable(
         "copy": FusionRule(is_alone=True),
         "check_indices": FusionRule(primitive_attributes=_index_check),
     },
+    derived.RULES,
     joining.RULES,
     matmul.RULES,
     normalization.RULES,

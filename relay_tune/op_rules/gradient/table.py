@@ -20,6 +20,7 @@ from relay_tune.op_rules.gradient import (
     slicing,
     sorting,
 )
+from relay_tune.op_rules.gradient.derived import composed_adjoints, derived_adjoints, is_composed
 from relay_tune.op_rules.gradient.nn import (
     activation,
     bias,
@@ -73,11 +74,9 @@ def adjoints_of(known: Differentiated) -> Sequence[Adjoint]:
         )
     if rule is not None and rule.constant:
         return (None,) * len(known.call.arguments)
-    found = rule.adjoints(known) if rule is not None and rule.adjoints is not None else None
-    if found is None:
-        raise BuildError(
-            f"The operator {operator.name} has no rule for its derivative.",
-            where=known.call.span,
-            remedy="Add a rule to relay_tune.op_rules.gradient.table.GRADIENT.",
-        )
-    return found
+    written = None if rule is None or rule.adjoints is None else rule.adjoints(known)
+    if written is not None:
+        return written
+    if is_composed(known.call):
+        return composed_adjoints(known, adjoints_of)
+    return derived_adjoints(known)

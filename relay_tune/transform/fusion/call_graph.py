@@ -61,7 +61,10 @@ class CallNode:
         if not isinstance(type_, TensorType):
             return FusionKind.OPAQUE
         finds_sizes = self.operator.sizes is not None and UNKNOWN in type_.shape
-        return FusionKind.OPAQUE if finds_sizes else self.operator.kind
+        if finds_sizes:
+            return FusionKind.OPAQUE
+        kind = self.rule.kind
+        return self.operator.kind if kind is None else kind(self.call)
 
 
 def call_graph(body: Expr) -> list[CallNode]:
