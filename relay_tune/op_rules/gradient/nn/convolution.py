@@ -58,7 +58,10 @@ class _Geometry:
 
 
 def data_adjoint(convolution: Call, adjoint: Expr) -> Expr | None:
-    """The adjoint of a convolution's data: a transposed convolution."""
+    """The adjoint of a convolution's data: a transposed convolution.
+
+    With strides of 1 it is a convolution with the taps in the other order.
+    """
     data, weight = convolution.arguments
     attributes = attributes_of(convolution)
     shape, kernel = static_shape(data), static_shape(weight)
@@ -67,11 +70,31 @@ def data_adjoint(convolution: Call, adjoint: Expr) -> Expr | None:
         return None
     geometry, layout = _Geometry(attributes), attributes.data_layout
     sizes, window = _sizes(shape, layout), _sizes(kernel, attributes.kernel_layout)
+    spans = [
+        (window[axis] - 1) * step
+        for axis, step in zip(geometry.axes, geometry.dilation, strict=True)
+    ]
+    turned = {
+        "dilation": geometry.dilation,
+        "groups": attributes.groups,
+        "data_layout": _out_layout(attributes),
+        "kernel_layout": _renamed(attributes.kernel_layout, {"O": "I", "I": "O"}),
+        "out_layout": layout,
+    }
+    padding = [
+        (span - pad[0], span - pad[1]) for span, pad in zip(spans, geometry.pads, strict=True)
+    ]
+    is_dense = all(stride == 1 for stride in geometry.strides) and attributes.groups == 1
+    if is_dense and all(width >= 0 for pad in padding for width in pad):
+        for axis in geometry.axes:
+            weight = _reversed(weight, attributes.kernel_layout.index(axis))
+        turned["padding"] = (*(pad[0] for pad in padding), *(pad[1] for pad in padding))
+        return call(f"nn.conv{len(geometry.axes)}d", adjoint, weight, **turned)
     counts = _sizes(result, _out_layout(attributes))
     extra = tuple(
-        sizes[axis] + sum(pad) - (counts[axis] - 1) * stride - (window[axis] - 1) * step - 1
-        for axis, stride, step, pad in zip(
-            geometry.axes, geometry.strides, geometry.dilation, geometry.pads, strict=True
+        sizes[axis] + sum(pad) - (counts[axis] - 1) * stride - span - 1
+        for axis, stride, span, pad in zip(
+            geometry.axes, geometry.strides, spans, geometry.pads, strict=True
         )
     )
     return call(
@@ -80,17 +103,22 @@ def data_adjoint(convolution: Call, adjoint: Expr) -> Expr | None:
         weight,
         strides=geometry.strides,
         padding=geometry.padding,
-        dilation=geometry.dilation,
-        groups=attributes.groups,
-        data_layout=_out_layout(attributes),
-        kernel_layout=_renamed(attributes.kernel_layout, {"O": "I", "I": "O"}),
-        out_layout=layout,
         output_padding=extra,
+        **turned,
     )
 
 
+def _reversed(weight: Expr, axis: int) -> Expr:
+    shape = static_shape(weight)
+    return weight if shape is not None and shape[axis] == 1 else call("reverse", weight, axis=axis)
+
+
 def weight_adjoint(convolution: Call, data: Expr, adjoint: Expr) -> Expr | None:
-    """The adjoint of the weight of a convolution of `data` whose result has this adjoint."""
+    """The adjoint of the weight of a convolution of `data` whose result has this adjoint.
+
+    Elements behind the last window are cut off first. Channels stand last: for each tap and pixel,
+    a column of data is multiplied with a row of the adjoint.
+    """
     attributes = attributes_of(convolution)
     shape, result = static_shape(data), static_shape(adjoint)
     kernel = static_shape(convolution.arguments[1])
@@ -98,23 +126,54 @@ def weight_adjoint(convolution: Call, data: Expr, adjoint: Expr) -> Expr | None:
         return None
     geometry, groups = _Geometry(attributes), attributes.groups
     layout = attributes.data_layout
-    swapped = _renamed(layout, {"N": "C", "C": "N"})
+    sizes, window = _sizes(shape, layout), _sizes(kernel, attributes.kernel_layout)
+    counts = _sizes(result, _out_layout(attributes))
+    before = tuple(pad[0] for pad in geometry.pads)
+    after = tuple(
+        (counts[axis] - 1) * stride + (window[axis] - 1) * step + 1 - sizes[axis] - pad[0]
+        for axis, stride, step, pad in zip(
+            geometry.axes, geometry.strides, geometry.dilation, geometry.pads, strict=True
+        )
+    )
+    ends = [
+        sizes[letter] + min(0, dict(zip(geometry.axes, after, strict=True)).get(letter, 0))
+        for letter in layout
+    ]
+    if ends != list(shape):
+        data = slice_of(data, [0] * len(shape), ends)
     if groups > 1:
         data = _samples_to_channels(data, layout, groups)
-        swapped = layout
+    else:
+        data, layout = _channels_last(data, layout)
+    adjoint, result_layout = _channels_last(adjoint, _out_layout(attributes))
+    swapped = layout if groups > 1 else _renamed(layout, {"N": "C", "C": "N"})
+    last = "".join((*geometry.axes, "IO"))
     found = call(
         f"nn.conv{len(geometry.axes)}d",
         data,
         adjoint,
         strides=geometry.dilation,
-        padding=geometry.padding,
+        padding=(*before, *(max(0, width) for width in after)),
         dilation=geometry.strides,
         groups=groups,
         data_layout=swapped,
-        kernel_layout=_renamed(_out_layout(attributes), {"N": "I", "C": "O"}),
-        out_layout=_renamed(attributes.kernel_layout, {"O": "C", "I": "N"}),
+        kernel_layout=_renamed(result_layout, {"N": "I", "C": "O"}),
+        out_layout=_renamed(last, {"O": "C", "I": "N"}),
     )
-    return slice_of(found, [0] * len(kernel), kernel) if static_shape(found) != kernel else found
+    return _permuted(found, last, attributes.kernel_layout)
+
+
+def _channels_last(value: Expr, layout: str) -> tuple[Expr, str]:
+    """An image with its channels last, so that those of one pixel are read together."""
+    last = "N" + "".join(letter for letter in layout if letter in SPATIAL) + "C"
+    return _permuted(value, layout, last), last
+
+
+def _permuted(value: Expr, given: str, wanted: str) -> Expr:
+    """A tensor with its axes in another order."""
+    if given == wanted:
+        return value
+    return call("transpose", value, axes=tuple(given.index(letter) for letter in wanted))
 
 
 def _samples_to_channels(data: Expr, layout: str, groups: int) -> Expr:
