@@ -38,3 +38,8 @@ def dtype_name(data: np.ndarray) -> str:
             remedy="Convert the array with numpy's astype first.",
         )
     return name
+
+
+def is_float(dtype: str) -> bool:
+    """Whether elements of this type are floating-point numbers."""
+    return dtype.startswith(("float", "bfloat"))

@@ -31,6 +31,7 @@ from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.transform.fold_constants import FoldConstants
 from relay_tune.transform.fold_scale_axis import FoldScaleAxis
 from relay_tune.transform.fusion.fuse import Fuse
+from relay_tune.transform.gradient.differentiate import Differentiate
 from relay_tune.transform.hoist_invariants import HoistInvariants
 from relay_tune.transform.infer import InferTypes
 from relay_tune.transform.instruments import Instrument
@@ -129,6 +130,7 @@ class PipelineOptions:
 
 STANDARD_PASSES: tuple[PassClass, ...] = (
     InferTypes,
+    Differentiate,
     NoteShapes,
     EliminateDeadCode,
     ToGraphNormalForm,

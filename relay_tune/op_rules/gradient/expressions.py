@@ -69,3 +69,18 @@ def shaped_like(value: Expr, like: Expr) -> Expr:
     if shape is None:
         return call("reshape_like", value, like)
     return call("reshape", value, newshape=shape, allowzero=0 in shape)
+
+
+def zeros_of(like: Expr) -> Expr:
+    """Zeros in the type of `like`, which is not read where its shape is known."""
+    type_, shape = tensor_type(like), static_shape(like)
+    if type_ is None or shape is None:
+        return call("zeros_like", like)
+    if not shape:
+        return number(0.0, like)
+    return call("zeros", shape=shape, dtype=type_.dtype)
+
+
+def one(like: Expr) -> Expr:
+    """The adjoint of a program's result, a number, with regard to itself."""
+    return number(1.0, like)

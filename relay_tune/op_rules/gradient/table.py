@@ -9,6 +9,7 @@ from relay_tune.ir.operator import Operator
 from relay_tune.op_rules.gradient import (
     arithmetic,
     cast,
+    derivative,
     indexing,
     joining,
     math,
@@ -41,6 +42,7 @@ GRADIENT: OperatorTable[GradientRule] = OperatorTable(
     bias.RULES,
     cast.RULES,
     convolution.RULES,
+    derivative.RULES,
     indexing.RULES,
     joining.RULES,
     loss.RULES,

@@ -1,0 +1,118 @@
+"""Derivatives: grad, vjp and jvp of functions, and stop_gradient.
+
+    %g = grad(@loss, wrt=[1]);       a function of the same parameters, which returns
+    %g(%batch, %weights)             (the loss, (its derivative with regard to %weights,))
+
+They are no computations on tensors: the pass `differentiate` replaces them by functions of the
+program before anything else happens. `derivative` stands for one of them in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relay_tune.errors import BuildError
+from relay_tune.ir.expr import Attributes, Expr
+from relay_tune.ir.operator import FusionKind, Operator, Relation, register
+from relay_tune.ir.types import Type
+from relay_tune.op.elements import Array
+from relay_tune.typing.relations.derivative import derivative as derivative_relation
+from relay_tune.typing.relations.derivative import gradient, pullback, pushforward
+from relay_tune.typing.relations.elementwise import identity
+
+
+@dataclass(frozen=True)
+class DerivativeAttributes(Attributes):
+    """Attributes of grad, vjp and jvp.
+
+    Attributes:
+        wrt: the parameters with regard to which the function is differentiated, counted from 0;
+            None: all.
+    """
+
+    wrt: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class RequestAttributes(Attributes):
+    """Attributes of derivative.
+
+    Attributes:
+        wrt: the arguments with regard to which the value is differentiated.
+        mode: `gradient` of a number, `adjoint` for one that is given, or `tangent`.
+    """
+
+    wrt: tuple[int, ...]
+    mode: str = "gradient"
+
+
+def _no_value(attributes: Attributes, *arguments: object) -> object:
+    raise BuildError(
+        "A derivative has no value before it is made a program.",
+        remedy="Run the pass differentiate first: rt.differentiate(module).",
+    )
+
+
+def _of_functions(name: str, relation: Relation, documentation: str) -> Operator:
+    return register(
+        Operator(
+            name=name,
+            arguments=("function",),
+            relation=relation,
+            kind=FusionKind.OPAQUE,
+            attributes=DerivativeAttributes,
+            reference=_no_value,
+            documentation=documentation,
+        )
+    )
+
+
+def _itself(attributes: Attributes, arguments: Sequence[Expr], types: Sequence[Type]) -> Expr:
+    return arguments[0]
+
+
+def _copied(attributes: Attributes, data: Array) -> Array:
+    return data.copy()
+
+
+grad = _of_functions(
+    "grad",
+    gradient,
+    "The function that returns what `function` does, a number, and its derivatives with regard to "
+    "the chosen parameters.",
+)
+vjp = _of_functions(
+    "vjp",
+    pullback,
+    "The function that takes the adjoint of the result as well, and returns what `function` does "
+    "and the adjoints of the chosen parameters.",
+)
+jvp = _of_functions(
+    "jvp",
+    pushforward,
+    "The function that takes tangents of the chosen parameters as well, and returns what "
+    "`function` does and the tangent of the result.",
+)
+derivative = register(
+    Operator(
+        name="derivative",
+        arguments=("value", "arguments", "given"),
+        relation=derivative_relation,
+        kind=FusionKind.OPAQUE,
+        attributes=RequestAttributes,
+        reference=_no_value,
+        documentation="The value of a call of a function, with its derivative.",
+    )
+)
+stop_gradient = register(
+    Operator(
+        name="stop_gradient",
+        arguments=("data",),
+        relation=identity,
+        kind=FusionKind.ELEMENTWISE,
+        composition=_itself,
+        reference=_copied,
+        documentation="The data, which derivatives take for constant.",
+    )
+)

@@ -1,0 +1,13 @@
+"""The operators that ask for the derivative of a function."""
+
+from __future__ import annotations
+
+from relay_tune.op_rules.table import OperatorTable
+
+REQUESTS: OperatorTable[str] = OperatorTable(
+    {"grad": "gradient", "vjp": "adjoint", "jvp": "tangent"},
+)
+"""What each is a request for: a mode of the operator `derivative`."""
+
+DERIVATIVE: OperatorTable[bool] = OperatorTable({"derivative": True})
+"""The operator that stands for the value of a call together with its derivative."""

@@ -1,0 +1,1 @@
+"""Derivatives of programs: reverse mode by functionalising, forward mode by dual numbers."""

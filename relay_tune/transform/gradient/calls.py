@@ -1,0 +1,74 @@
+"""Calls in what is differentiated: which functions are reached, and which are written in place.
+
+A function that is called has a tape, a forward and a backward function. Where the body stands in
+place of the call, forward and backward code stand in one scope.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import replace
+
+from relay_tune.ir.expr import Call, Expr, Function, GlobalVar
+from relay_tune.ir.module import Module
+from relay_tune.ir.traversal import post_order, rewrite
+from relay_tune.op_rules.matching import is_opaque_function
+from relay_tune.transform.language.inline import inlined_call
+from relay_tune.transform.module_pass import with_body
+from relay_tune.typing.call_graph import recursive_groups, used_globals
+from relay_tune.typing.infer import infer_types
+
+SMALL = 64
+"""Nodes of functions that are written in place of each of several calls."""
+
+
+def reachable(module: Module, name: str) -> set[str]:
+    """The functions that a function uses, itself or through others."""
+    found: set[str] = set()
+    pending = list(used_globals(module[name]))
+    while pending:
+        current = pending.pop()
+        if current not in found and current in module.functions:
+            found.add(current)
+            pending += used_globals(module[current])
+    return found
+
+
+def inlined(module: Module, names: Collection[str]) -> Module:
+    """The typed module in which the functions `names` contain those of each other that are small,
+    or are called once, and do not call themselves."""
+    calls = Counter(
+        node.callee.name
+        for name in names
+        for node in post_order(module[name])
+        if isinstance(node, Call) and isinstance(node.callee, GlobalVar)
+    )
+    chosen: dict[str, Function] = {}
+    functions = dict(module.functions)
+    for group in recursive_groups(module):
+        for name in (each for each in group if each in names):
+            function = functions[name] = _with_bodies(module[name], chosen)
+            is_recursive = len(group) > 1 or name in used_globals(function)
+            if not is_recursive and (calls[name] == 1 or _is_small(function)):
+                chosen[name] = function
+    return infer_types(replace(module, functions=functions)) if chosen else module
+
+
+def _with_bodies(function: Function, chosen: dict[str, Function]) -> Function:
+    if function.is_primitive or not any(name in chosen for name in used_globals(function)):
+        return function
+
+    def visit(node: Expr) -> Expr:
+        if isinstance(node, Call) and isinstance(node.callee, GlobalVar):
+            callee = chosen.get(node.callee.name)
+            if callee is not None:
+                return inlined_call(callee, node)
+        return node
+
+    body = rewrite(function.body, visit, enter=lambda node: not is_opaque_function(node))
+    return with_body(function, body)
+
+
+def _is_small(function: Function) -> bool:
+    return sum(1 for _ in post_order(function.body)) <= SMALL

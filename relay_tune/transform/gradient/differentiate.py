@@ -1,0 +1,157 @@
+"""Make functions of the program of its derivatives.
+
+before:
+    def @square(%x: float32) -> float32 {
+      multiply(%x, %x)
+    }
+
+    def @main(%x: float32) {
+      %0 = grad(@square);
+      %0(%x)
+    }
+
+after:
+    def @square_gradient(%x: float32) {
+      let %result = multiply(%x, %x);
+      ..
+      (%result, (%d_x,))
+    }
+
+    def @main(%x: float32) {
+      @square_gradient(%x)
+    }
+
+Functions that are values become data first (`defunctionalize`). Where functions whose derivatives
+are asked for ask for derivatives themselves, these come first: what a derivative is made of is an
+ordinary program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from relay_tune.errors import BuildError, RelayError, Span
+from relay_tune.ir.expr import Expr, Function, GlobalVar
+from relay_tune.ir.module import Module
+from relay_tune.ir.traversal import post_order
+from relay_tune.op_rules.gradient.requests import DERIVATIVE
+from relay_tune.op_rules.matching import is_opaque_function
+from relay_tune.transform.gradient.calls import inlined, reachable
+from relay_tune.transform.gradient.level import differentiated
+from relay_tune.transform.gradient.names import Names
+from relay_tune.transform.gradient.requests import has_requests, with_derivatives
+from relay_tune.transform.language.a_normal_form import ToANormalForm
+from relay_tune.transform.language.defunctionalize import Defunctionalize
+from relay_tune.transform.language.operands import rewrite_operands
+from relay_tune.transform.language.polymorphism import contains_function, is_polymorphic
+from relay_tune.transform.language.specialize import Specialize
+from relay_tune.typing.infer import infer_types
+
+
+@dataclass(frozen=True)
+class Differentiate:
+    """Leaves no call of grad, vjp or jvp."""
+
+    name: ClassVar[str] = "differentiate"
+
+    def __call__(self, module: Module) -> Module:
+        """The typed module in which derivatives are ordinary functions.
+
+        Raises BuildError, with the place, where something has no derivative.
+        """
+        if not has_requests(module):
+            return module
+        try:
+            return _differentiated(module)
+        except RelayError as error:
+            if error.source_text is None and isinstance(error.where, Span):
+                error.source_text = module.sources.get(error.where.source)
+            raise
+
+
+def _differentiated(module: Module) -> Module:
+    if any(is_polymorphic(function.type) for function in module.functions.values()):
+        module = Specialize()(module)
+    kept = frozenset(module.functions)
+    module = with_derivatives(module, Names.of(module))
+    if _has_function_values(module):
+        module = Defunctionalize()(module)
+    module = _inlined(module)
+    while pending := _ready(module):
+        module = infer_types(differentiated(_named(module), pending))
+    return _still_used(module, kept)
+
+
+def _requests(module: Module) -> list[str]:
+    """The functions that stand for derivatives."""
+    return [
+        name
+        for name, function in module.functions.items()
+        if any(DERIVATIVE.rule_of(node) for node in post_order(function.body))
+    ]
+
+
+def _ready(module: Module) -> list[str]:
+    """Those that need no other ones first."""
+    open_ = _requests(module)
+    ready = [name for name in open_ if not reachable(module, name) & set(open_)]
+    if open_ and not ready:
+        raise BuildError(
+            f"The derivative @{open_[0]} is part of the function that it is the derivative of.",
+            where=module[open_[0]].span,
+            remedy="Differentiate a function that does not ask for its own derivative.",
+        )
+    return ready
+
+
+def _has_function_values(module: Module) -> bool:
+    """Whether functions are values in what is differentiated."""
+    names = {used for name in _requests(module) for used in {name} | reachable(module, name)}
+    return any(_uses_function_values(module[name]) for name in names)
+
+
+def _uses_function_values(function: Function) -> bool:
+    found: list[Expr] = []
+
+    def note(node: Expr) -> Expr:
+        if isinstance(node, GlobalVar):
+            found.append(node)
+        return node
+
+    rewrite_operands(function, note)
+    types = [param.type for param in function.params]
+    closures = post_order(function.body, enter=lambda node: not is_opaque_function(node))
+    return (
+        bool(found)
+        or any(type_ is not None and contains_function(type_) for type_ in types)
+        or any(isinstance(n, Function) and not n.is_primitive for n in closures)
+    )
+
+
+def _inlined(module: Module) -> Module:
+    """The module in which what is differentiated calls no function that can be written there."""
+    requests = _requests(module)
+    names = {used for name in requests for used in {name} | reachable(module, name)}
+    return inlined(module, names - set(requests))
+
+
+def _named(module: Module) -> Module:
+    """The module with what is differentiated in A-normal form."""
+    names = {used for name in _requests(module) for used in {name} | reachable(module, name)}
+    chosen = {name: module[name] for name in module.functions if name in names}
+    named = ToANormalForm()(replace(module, functions=chosen))
+    return replace(module, functions={**module.functions, **named.functions})
+
+
+def _still_used(module: Module, kept: frozenset[str]) -> Module:
+    """Without functions that only derivatives were made of."""
+    if "main" not in module.functions:
+        return module
+    used = {"main"} | reachable(module, "main")
+    functions = {
+        name: function
+        for name, function in module.functions.items()
+        if name in used or name not in kept | set(_requests(module))
+    }
+    return replace(module, functions={n: f for n, f in functions.items() if n in used})

@@ -1,0 +1,114 @@
+"""The derivatives of functions that ask for none themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Tuple, Var
+from relay_tune.ir.module import Module
+from relay_tune.ir.trampoline import run
+from relay_tune.op_rules.gradient.expressions import one
+from relay_tune.op_rules.gradient.rule import Adjoint
+from relay_tune.op_rules.matching import attributes_of
+from relay_tune.transform.gradient.activity import Activity
+from relay_tune.transform.gradient.adjoint_types import AdjointTypes
+from relay_tune.transform.gradient.adjoint_values import AdjointValues, UserValues
+from relay_tune.transform.gradient.calls import reachable
+from relay_tune.transform.gradient.names import Names
+from relay_tune.transform.gradient.reverse import Reverse, substituted
+from relay_tune.transform.gradient.tapes import Tapes
+from relay_tune.transform.gradient.typed_nodes import let_block, tuple_of
+from relay_tune.transform.language.fresh_copy import fresh_copy
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A function that stands for a derivative.
+
+    Attributes:
+        name: its name.
+        function: itself.
+        body: what is differentiated, in its parameters.
+        wrt: the variables with regard to which it is.
+        given: adjoints or tangents that it is given.
+        mode: as the operator `derivative` has it.
+    """
+
+    name: str
+    function: Function
+    body: Expr
+    wrt: tuple[Var, ...]
+    given: tuple[Expr, ...]
+    mode: str
+
+
+def differentiated(module: Module, names: Sequence[str]) -> Module:
+    """The module with the functions `names`, which stand for derivatives, made programs."""
+    requests = [_request(module, name) for name in names]
+    free = Names.of(module)
+    types = AdjointTypes(module.types, free)
+    values, tapes = AdjointValues(types, free), Tapes(free)
+    activity = Activity(module.functions, types)
+    activity.spread(
+        [each.body for each in requests], {var for each in requests for var in each.wrt}
+    )
+    reverse = Reverse(module.functions, types, values, activity, free, tapes)
+    user = UserValues(values)
+    made = {each.name: _reverse(reverse, user, each) for each in requests}
+    added = {**made, **reverse.functions, **values.functions}
+    functions = {name: _own_copy(tapes.function(function)) for name, function in added.items()}
+    data = {**module.types, **types.definitions(), **tapes.definitions()}
+    return replace(module, functions={**module.functions, **functions}, types=data)
+
+
+def _reverse(reverse: Reverse, user: UserValues, request: _Request) -> Function:
+    """A derivative in reverse mode: forward and backward code in one scope."""
+    result = request.body
+    while isinstance(result, Let):
+        result = result.body
+    given: Adjoint = user.taken(request.given[0]) if request.given else one(result)
+    swept = run(reverse.block(request.name, request.body, given))
+    adjoints = [user.given(swept.adjoints.get(var), var) for var in request.wrt]
+    returned = tuple_of((swept.result, tuple_of(adjoints)))
+    body = let_block([*swept.bindings, *swept.backward], returned)
+    return replace(request.function, body=body, result_type=None, type=None)
+
+
+def _request(module: Module, name: str) -> _Request:
+    """Read a function that stands for a derivative, in A-normal form."""
+    function = module[name]
+    values: dict[Expr, Expr] = {}
+    body = function.body
+    while isinstance(body, Let):
+        values[body.var] = body.value
+        body = body.body
+    assert isinstance(body, Call)
+    value, arguments, given = (values.get(part, part) for part in body.arguments)
+    assert isinstance(arguments, Tuple) and isinstance(given, Tuple)
+    attributes = attributes_of(body)
+    chosen = (arguments.fields[place] for place in attributes.wrt)
+    return _Request(
+        name,
+        function,
+        _inlined(module, value),
+        tuple(var for var in chosen if isinstance(var, Var)),
+        given.fields,
+        attributes.mode,
+    )
+
+
+def _inlined(module: Module, call: Expr) -> Expr:
+    """The body of the function that is called, in the arguments of the call; if it calls itself,
+    the call."""
+    assert isinstance(call, Call) and isinstance(call.callee, GlobalVar), call
+    callee = module[call.callee.name]
+    if call.callee.name in reachable(module, call.callee.name):
+        return call
+    return substituted(callee.body, dict(zip(callee.params, call.arguments, strict=True)))
+
+
+def _own_copy(function: Function) -> Function:
+    copy = fresh_copy(function)
+    assert isinstance(copy, Function)
+    return copy
