@@ -60,13 +60,20 @@ _HOMES = {
     "relay_tune.runtime.interpreter.interpret": ("interpret",),
     "relay_tune.runtime.load": ("load",),
     "relay_tune.runtime.model": ("Model",),
+    "relay_tune.training.derivatives": (
+        "grad",
+        "hessian_vector",
+        "jvp",
+        "value_and_grad",
+        "vjp",
+    ),
     "relay_tune.transform.pipeline": ("default_pipeline",),
     "relay_tune.tuning.precision.quantize": ("quantize",),
     "relay_tune.tuning.tuned_build": ("build",),
     "relay_tune.tuning.tune": ("TuningResult", "tune"),
     "relay_tune.typing.infer": ("infer_expr", "infer_types"),
 }
-_PACKAGES = ("op", "zoo")
+_PACKAGES = ("op", "training", "zoo")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted([*_HOME_OF, *_PACKAGES, "__version__"])  # noqa: PLE0605

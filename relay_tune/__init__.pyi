@@ -1,4 +1,5 @@
 from relay_tune import op as op
+from relay_tune import training as training
 from relay_tune import zoo as zoo
 from relay_tune.errors import BuildError as BuildError
 from relay_tune.errors import InputError as InputError
@@ -49,6 +50,11 @@ from relay_tune.runtime.load import load as load
 from relay_tune.runtime.model import Model as Model
 from relay_tune.std.select import prelude as prelude
 from relay_tune.std.select import with_prelude as with_prelude
+from relay_tune.training.derivatives import grad as grad
+from relay_tune.training.derivatives import hessian_vector as hessian_vector
+from relay_tune.training.derivatives import jvp as jvp
+from relay_tune.training.derivatives import value_and_grad as value_and_grad
+from relay_tune.training.derivatives import vjp as vjp
 from relay_tune.transform.pipeline import default_pipeline as default_pipeline
 from relay_tune.tuning.precision.quantize import quantize as quantize
 from relay_tune.tuning.tune import TuningResult as TuningResult

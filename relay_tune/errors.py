@@ -55,6 +55,10 @@ class Span:
         return f"{self.source}:{self.line}:{self.column}"
 
 
+INITIALIZER = "initializer"
+"""Where a span of an ONNX file names its operator: a weight of the file."""
+
+
 @dataclass(frozen=True, slots=True)
 class NodeSpan(Span):
     """A node of an ONNX file, which has no lines.

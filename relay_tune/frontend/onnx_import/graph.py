@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
 
-from relay_tune.errors import ModelError, NodeSpan, RelayError, UnsupportedOperatorError
+from relay_tune.errors import (
+    INITIALIZER,
+    ModelError,
+    NodeSpan,
+    RelayError,
+    UnsupportedOperatorError,
+)
 from relay_tune.frontend.onnx_import.branch_ranks import BranchRanks
 from relay_tune.frontend.onnx_import.build import Builder, RunTimeValueError, weight
 from relay_tune.frontend.onnx_import.control import CONTROL_OPERATORS
@@ -71,7 +78,7 @@ class GraphTranslator:
             what = f"The initializer {name!r}"
             value: Expr = REFUSED
             with self.refusals.collecting(name):
-                value = weight(tensor_array(tensor, self._folder, what))
+                value = _named(weight(tensor_array(tensor, self._folder, what)), name)
                 self.build.note_element_type(value, tensor.data_type)
             scope.define(name, value)
         for sparse in graph.sparse_initializer:
@@ -79,7 +86,7 @@ class GraphTranslator:
             what = f"The initializer {name!r}"
             value = REFUSED
             with self.refusals.collecting(name):
-                value = weight(sparse_array(sparse, self._folder, what))
+                value = _named(weight(sparse_array(sparse, self._folder, what)), name)
             scope.define(name, value)
 
     def run(self, nodes: Sequence[NodeProto], scope: GraphScope) -> None:
@@ -275,6 +282,11 @@ class GraphTranslator:
             raise ModelError(
                 f"functions and loops expand to more than {MAXIMUM_EXPANDED_NODES} nodes."
             )
+
+
+def _named(value: Constant, name: str) -> Constant:
+    """A weight that knows what the file calls it."""
+    return replace(value, span=NodeSpan.of(name, INITIALIZER))
 
 
 def _inputs(node: NodeProto, scope: GraphScope) -> tuple[Expr | None, ...]:

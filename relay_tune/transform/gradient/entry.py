@@ -36,7 +36,7 @@ def differentiated(
 
     Raises InputError for a parameter that there is not, RelayError where there is no derivative.
     """
-    modes = {mode: name for name in REQUESTS.operators() if (mode := _mode(name))}
+    modes = {_mode(name): name for name in REQUESTS.operators()}
     if mode not in modes:
         raise InputError(
             f"There is no derivative in the mode {mode!r}.",

@@ -1,0 +1,37 @@
+"""Derivatives of programs, and training in native code.
+
+    step = rt.training.step(rt.from_onnx("net.onnx"), loss="cross_entropy",
+                            optimiser=rt.training.Adam(1e-3))
+    for images, labels in batches:
+        loss = step(images, labels)
+    rt.to_onnx(step.trained(), "trained.onnx")
+
+derivatives    rt.grad, rt.value_and_grad, rt.jvp, rt.vjp, rt.hessian_vector
+parameters     which constants of a network are trained
+losses         what is minimised
+optimisers     how a gradient changes a parameter, and schedules of the learning rate
+program        a training step as a program
+step           the step compiled, with its parameters
+checkpoint     parameters and states in a file
+"""
+
+from relay_tune.training.losses import LOSSES
+from relay_tune.training.optimisers import SGD, Adam, AdamW, RMSprop
+from relay_tune.training.parameters import parameters_of, with_parameters
+from relay_tune.training.rates import Cosine, Steps, Warmup
+from relay_tune.training.step import TrainingStep, step
+
+__all__ = [
+    "LOSSES",
+    "SGD",
+    "Adam",
+    "AdamW",
+    "Cosine",
+    "RMSprop",
+    "Steps",
+    "TrainingStep",
+    "Warmup",
+    "parameters_of",
+    "step",
+    "with_parameters",
+]

@@ -1,0 +1,109 @@
+"""Derivatives of programs written in Python, in Relay or in ONNX: programs again.
+
+    @rt.relay
+    def energy(x: "Tensor[(3), float32]"):
+        return np.sum(x * x * x)
+
+    rt.interpret(rt.grad(energy), x)                     (3 x^2,)
+    rt.build(rt.value_and_grad(energy))(x)               the energy, and (3 x^2,)
+
+A program that is differentiated returns a number, except by `vjp` and `jvp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from relay_tune.arguments import instance_of
+from relay_tune.frontend.python.relay_function import RelayFunction
+from relay_tune.ir.expr import Function, TupleGetItem
+from relay_tune.ir.module import Module
+from relay_tune.training.parameters import parameters_of, with_parameters
+from relay_tune.transform.gradient.entry import differentiated
+from relay_tune.transform.module_pass import with_body
+from relay_tune.typing.infer import infer_types
+
+Program = Module | RelayFunction | Function
+"""What can be differentiated: a module's @main, a Python function under @relay, a function."""
+
+Chosen = int | str | Iterable[int | str] | None
+"""Parameters by place or name, or constants by name (`rt.training.parameters_of`); None: all
+parameters."""
+
+
+def value_and_grad(program: Program, wrt: Chosen = None) -> Module:
+    """The program that returns (value, (derivative with regard to each chosen parameter, ..)).
+
+    Constants that are named become parameters, behind the others. Raises InputError for a name
+    that there is not, RelayError where something has no derivative.
+    """
+    module, places = _opened(program, wrt)
+    return differentiated(module, wrt=places)
+
+
+def grad(program: Program, wrt: Chosen = None) -> Module:
+    """The program that returns the derivatives alone; see `value_and_grad`."""
+    module = value_and_grad(program, wrt)
+    main = module.main
+    gradients = with_body(main, TupleGetItem(main.body, 1))
+    return infer_types(module.with_function("main", _of_new_type(gradients)))
+
+
+def vjp(program: Program, wrt: Chosen = None) -> Module:
+    """The program that takes the adjoint of its result as well, and returns (result, adjoints).
+
+    It is the product of a vector with the Jacobian of the program.
+    """
+    module, places = _opened(program, wrt)
+    return differentiated(module, wrt=places, mode="adjoint")
+
+
+def jvp(program: Program, wrt: Chosen = None) -> Module:
+    """The program that takes tangents of the chosen parameters as well, behind all parameters.
+
+    It returns (result, tangent of the result): the product of the Jacobian with a vector.
+    """
+    module, places = _opened(program, wrt)
+    return differentiated(module, wrt=places, mode="tangent")
+
+
+def hessian_vector(program: Program, wrt: Chosen = None) -> Module:
+    """The program that takes a vector for each chosen parameter, and returns (H v, ..).
+
+    The Hessian H is that of a number: forward mode of reverse mode (B. Pearlmutter, "Fast Exact
+    Multiplication by the Hessian", 1994, section 3).
+    """
+    module, places = _opened(program, wrt)
+    slopes = grad(module, places)
+    changed = differentiated(slopes, wrt=places, mode="tangent")
+    main = changed.main
+    return infer_types(
+        changed.with_function("main", _of_new_type(with_body(main, TupleGetItem(main.body, 1))))
+    )
+
+
+def _opened(program: Program, wrt: Chosen) -> tuple[Module, Sequence[int | str] | None]:
+    """The typed program in which all that is chosen is a parameter."""
+    module = _module(program)
+    if wrt is None:
+        return module, None
+    chosen = [wrt] if isinstance(wrt, int | str) else list(wrt)
+    params = {param.name for param in module.main.params}
+    constants = parameters_of(module)
+    named = [name for name in chosen if isinstance(name, str) and name not in params]
+    lifted = [name for name in named if name in constants]
+    return (with_parameters(module, lifted) if lifted else module), chosen
+
+
+def _module(program: Program) -> Module:
+    if isinstance(program, RelayFunction):
+        return program.module
+    if isinstance(program, Function):
+        return infer_types(Module({"main": program}))
+    instance_of(Module, program, "The program", "Give a module, or a function under @relay.")
+    return infer_types(program)
+
+
+def _of_new_type(function: Function) -> Function:
+    """A function whose result is to be inferred anew."""
+    return Function(function.params, function.body, None, function.type_params, function.attributes)

@@ -1,0 +1,93 @@
+"""Which constants of a network are trained, and the network with them as inputs.
+
+before:
+    def @main(%x: Tensor[(2, 3), float32]) {
+      nn.dense(%x, meta[relay.Constant][0])
+    }
+
+after:
+    def @main(%x: Tensor[(2, 3), float32], %weight: Tensor[(4, 3), float32]) {
+      nn.dense(%x, %weight)
+    }
+
+The weights of an ONNX file have its names; other constants are numbered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from relay_tune.arguments import did_you_mean
+from relay_tune.errors import INITIALIZER, InputError, NodeSpan
+from relay_tune.ir.expr import Constant, Expr, Var
+from relay_tune.ir.module import Module
+from relay_tune.ir.traversal import post_order, rewrite
+from relay_tune.ir.types import TensorType
+from relay_tune.op_rules.matching import is_float
+from relay_tune.typing.infer import infer_types
+
+
+def parameters_of(module: Module) -> dict[str, np.ndarray]:
+    """The constants of @main that can be trained, by name: tensors of floats, no single numbers."""
+    return {name: constant.data for name, constant in _constants(infer_types(module)).items()}
+
+
+def with_parameters(module: Module, names: Iterable[str] | None = None) -> Module:
+    """The typed module in which constants are inputs of @main, behind those that it has.
+
+    Args:
+        module: a network.
+        names: of `parameters_of` it; None: all.
+
+    Raises InputError for a name that there is not.
+    """
+    typed = infer_types(module)
+    known = _constants(typed)
+    chosen = list(known) if names is None else list(names)
+    for name in chosen:
+        if name not in known:
+            raise InputError(
+                f"The program has no parameter {name!r}.",
+                notes=(f"Its parameters are: {', '.join(known) or 'none'}.",),
+                remedy=did_you_mean(name, known, "Name parameters as parameters_of does."),
+            )
+    variables: Mapping[Expr, Var] = {
+        known[name]: Var(name, TensorType(known[name].data.shape, str(known[name].data.dtype)))
+        for name in chosen
+    }
+    main = typed.main
+    body = rewrite(main.body, lambda node: variables.get(node, node))
+    params = (*main.params, *variables.values())
+    return infer_types(
+        typed.with_function("main", replace(main, params=params, body=body, type=None))
+    )
+
+
+def _constants(module: Module) -> dict[str, Constant]:
+    """Those of @main that can be trained, by name, in the order of the program."""
+    taken = {param.name for param in module.main.params}
+    found: dict[str, Constant] = {}
+    for node in post_order(module.main.body):
+        if isinstance(node, Constant) and is_float(node) and node.data.ndim and node.data.size > 1:
+            found[_free_name(_name(node, len(found)), taken)] = node
+    return found
+
+
+def _name(constant: Constant, number: int) -> str:
+    span = constant.span
+    if isinstance(span, NodeSpan) and span.operator == INITIALIZER:
+        return span.name
+    return f"weight_{number}"
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """The name itself, or with a number; it is taken afterwards."""
+    free, number = name, 0
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    taken.add(free)
+    return free

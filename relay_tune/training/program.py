@@ -1,0 +1,202 @@
+"""A training step as a program of Relay: one batch in, the loss and all new parameters out.
+
+    def @main(%x, %target, %weight, %weight.velocity, %number: int64) {
+      let %result = @gradient(%x, %target, %weight);        the loss, and its derivatives
+      let %weight.velocity_1 = ..;
+      (%result.0, %weight - .., %weight.velocity_1, %number + 1)
+    }
+
+Parameters and states are inputs that may be donated: new values may take the memory of old ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relay_tune.arguments import did_you_mean
+from relay_tune.errors import InputError
+from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
+from relay_tune.ir.module import Module
+from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.op_rules.typed import call, constant_of
+from relay_tune.training.losses import LOSSES, Loss
+from relay_tune.training.optimisers import Optimiser, clipped
+from relay_tune.training.parameters import parameters_of, with_parameters
+from relay_tune.transform.gradient.entry import differentiated
+from relay_tune.transform.language.inline import Inline
+from relay_tune.typing.infer import infer_types
+from relay_tune.typing.type_text import type_text
+
+GRADIENT = "gradient"
+NUMBER = "number"
+"""The input that counts steps."""
+
+ALL_NODES = 10**9
+"""Functions of any size are written where they are called."""
+
+
+@dataclass(frozen=True)
+class StepProgram:
+    """A training step.
+
+    Attributes:
+        module: the program.
+        batch: the names of its inputs that a batch consists of; the target is the last.
+        parameters: the names of the trained ones.
+        states: the names of what the optimiser keeps.
+    """
+
+    module: Module
+    batch: tuple[str, ...]
+    parameters: tuple[str, ...]
+    states: tuple[str, ...]
+
+
+def step_program(
+    network: Module,
+    loss: str | Loss,
+    optimiser: Optimiser,
+    parameters: Iterable[str] | None = None,
+    target: Type | None = None,
+    clip: float | None = None,
+) -> StepProgram:
+    """The program of a training step.
+
+    Args:
+        network: the program; its constants are trained, or those of its inputs that are named.
+        loss: the name of one of LOSSES, or loss(output, target) of two expressions, a scalar.
+        optimiser: how gradients change parameters.
+        parameters: the names of constants and inputs that are trained; None: all constants.
+        target: the type of the target; None: as the loss wants it, or that of the output.
+        clip: the largest common norm of all gradients.
+
+    Raises InputError where these do not fit, RelayError where there is no derivative.
+    """
+    typed, names = _with_inputs(network, parameters)
+    batch, trained = _lossy(typed, names, loss, target)
+    found = differentiated(trained, wrt=list(names))
+    return _with_updates(found, batch, names, optimiser, clip)
+
+
+def _with_inputs(
+    network: Module, parameters: Iterable[str] | None
+) -> tuple[Module, tuple[str, ...]]:
+    """The network with all that is trained as inputs, and the names of these."""
+    typed = infer_types(network)
+    inputs = [param.name for param in typed.main.params]
+    constants = parameters_of(typed)
+    names = tuple(constants) if parameters is None else tuple(parameters)
+    if not names:
+        raise InputError(
+            "The network has nothing to train.",
+            remedy="Give it weights as constants, or name inputs: parameters=['w'].",
+        )
+    for name in names:
+        if name not in inputs and name not in constants:
+            raise InputError(
+                f"The network has no parameter {name!r}.",
+                notes=(f"Its parameters are: {', '.join([*constants, *inputs])}.",),
+                remedy=did_you_mean(name, [*constants, *inputs], "Name some of these."),
+            )
+    return with_parameters(typed, [name for name in names if name not in inputs]), names
+
+
+def _lossy(
+    network: Module, names: Sequence[str], loss: str | Loss, target: Type | None
+) -> tuple[tuple[str, ...], Module]:
+    """The names of a batch's inputs, and the program that computes the loss of a batch."""
+    main = network.main
+    result = main.body.type
+    output = Var("output", result, type=result)
+    compute, wanted = _loss(loss, result, target)
+    label = _target_name(main.params)
+    given = Var(label, wanted, type=wanted)
+    body = Let(output, main.body, compute(output, given))
+    data = [param for param in main.params if param.name not in names]
+    rest = [param for param in main.params if param.name in names]
+    function = Function((*data, given, *rest), body)
+    return (*(param.name for param in data), label), network.with_function("main", function)
+
+
+def _target_name(params: Sequence[Var]) -> str:
+    taken = {param.name for param in params}
+    name = "target"
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _loss(loss: str | Loss, output: Type | None, target: Type | None) -> tuple[Loss, Type]:
+    """The function, and the type of the target."""
+    if callable(loss):
+        wanted = target or output
+        assert wanted is not None
+        return loss, wanted
+    known = LOSSES.get(loss)
+    if known is None:
+        raise InputError(
+            f"There is no loss {loss!r}.",
+            remedy=did_you_mean(str(loss), LOSSES, f"Give one of: {', '.join(LOSSES)}."),
+        )
+    if not isinstance(output, TensorType):
+        raise InputError(
+            f"The loss {loss} is that of one tensor, but the network returns "
+            f"{'nothing' if output is None else type_text(output)}.",
+            remedy="Give a network with one output, or a loss of your own.",
+        )
+    return known.loss, target or known.target(output)
+
+
+def _with_updates(
+    found: Module,
+    batch: tuple[str, ...],
+    names: tuple[str, ...],
+    optimiser: Optimiser,
+    clip: float | None,
+) -> StepProgram:
+    """The program that computes gradients, with what the optimiser makes of them."""
+    params = {param.name: _typed(param) for param in found.main.params}
+    gradient_type = found.main.body.type
+    assert isinstance(gradient_type, TupleType)
+    states = {
+        f"{name}.{kind}": Var(f"{name}.{kind}", params[name].annotation, type=params[name].type)
+        for kind in optimiser.states
+        for name in names
+    }
+    count = TensorType((), "int64")
+    number = Var(NUMBER, count, type=count)
+    result = Var("result", gradient_type, type=gradient_type)
+    gradients = _gradients(result, gradient_type)
+    if clip is not None:
+        gradients = clipped(gradients, clip)
+    step = call("cast", number, dtype="float32")
+    values: dict[str, Expr] = {}
+    for name, gradient in zip(names, gradients, strict=True):
+        kept = [states[f"{name}.{kind}"] for kind in optimiser.states]
+        values[name], new = optimiser.updated(params[name], gradient, kept, step)
+        values |= {f"{name}.{k}": v for k, v in zip(optimiser.states, new, strict=True)}
+    following = call("add", number, constant_of(np.asarray(1, dtype=np.int64)))
+    outputs = [*(values[each] for each in (*names, *states)), following]
+    asked = Call(GlobalVar(GRADIENT), tuple(params.values()))
+    body = Let(result, asked, Tuple((TupleGetItem(result, 0), *outputs)))
+    inputs = (*params.values(), *states.values(), number)
+    functions = {**found.functions, GRADIENT: found.main, "main": Function(inputs, body)}
+    whole = infer_types(replace(found, functions=functions, attributes={}))
+    written = Inline(maximum_size=ALL_NODES)(whole)
+    return StepProgram(written, batch, names, tuple(states))
+
+
+def _gradients(result: Var, type_: TupleType) -> list[Expr]:
+    each = type_.fields[1]
+    assert isinstance(each, TupleType)
+    all_ = TupleGetItem(result, 1, type=each)
+    return [TupleGetItem(all_, place, type=part) for place, part in enumerate(each.fields)]
+
+
+def _typed(param: Var) -> Var:
+    """A new variable of the same name and type."""
+    type_ = param.annotation or param.type
+    return Var(param.name, type_, type=type_)

@@ -1,0 +1,163 @@
+"""`step`: a training step in native code, with its parameters.
+
+step = rt.training.step(network, loss="cross_entropy", optimiser=rt.training.Adam(1e-3))
+loss = step(images, labels)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from relay_tune.errors import InputError
+from relay_tune.ir.module import Module
+from relay_tune.ir.types import TensorType, Type
+from relay_tune.runtime.model import Model
+from relay_tune.training.checkpoint import read_checkpoint, write_checkpoint
+from relay_tune.training.losses import Loss
+from relay_tune.training.optimisers import SGD, Optimiser
+from relay_tune.training.parameters import parameters_of, with_parameters
+from relay_tune.training.program import NUMBER, StepProgram, step_program
+from relay_tune.transform.bind_parameters import BindParameters
+from relay_tune.tuning.tuned_build import build
+
+Array = np.ndarray[Any, Any]
+
+
+class TrainingStep:
+    """A compiled training step; calling it trains on one batch and gives the loss before that.
+
+    Attributes:
+        program: the step as a program, which `rt.tune` and `tune run` tune as any other.
+        model: the step in native code.
+        parameters: the trained arrays by name, as they are now.
+        states: what the optimiser keeps of them, by name.
+        number: how many steps were made.
+    """
+
+    def __init__(
+        self, network: Module, program: StepProgram, model: Model, parameters: Mapping[str, Array]
+    ) -> None:
+        self._network = network
+        self.program = program
+        self.model = model
+        self.parameters = dict(parameters)
+        self.states = {name: _zeros(program.module, name) for name in program.states}
+        self.number = 0
+
+    def __call__(self, *batch: object, **named: object) -> float:
+        """Train on one batch: the inputs of the network and the target, in order or by name.
+
+        Raises InputError where the batch does not fit; nothing changes then.
+        """
+        feeds: dict[str, object] = dict(zip(self.program.batch, batch, strict=False)) | named
+        self._check(len(batch), feeds)
+        kept = {**self.parameters, **self.states}
+        feeds |= kept
+        feeds[NUMBER] = np.asarray(self.number, dtype=np.int64)
+        loss, *new = self.model.run(feeds, donate=tuple(kept))
+        arrays = dict(zip(kept, new, strict=False))
+        self.parameters = {name: arrays[name] for name in self.parameters}
+        self.states = {name: arrays[name] for name in self.states}
+        self.number += 1
+        return float(loss)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write parameters, states and the number of steps to one file (safetensors)."""
+        write_checkpoint(path, self._arrays())
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Go on from what `save` wrote; InputError where the file is not of such a step."""
+        found = read_checkpoint(path, self._arrays())
+        self.number = int(found.pop(NUMBER))
+        self.parameters = {name: found[name] for name in self.parameters}
+        self.states = {name: found[name] for name in self.states}
+
+    def trained(self) -> Module:
+        """The network with the parameters as they are now, as constants."""
+        constants = parameters_of(self._network)
+        opened = with_parameters(self._network, [n for n in self.parameters if n in constants])
+        return BindParameters(self.parameters)(opened)
+
+    def _arrays(self) -> dict[str, Array]:
+        number = np.asarray(self.number, dtype=np.int64)
+        return {**self.parameters, **self.states, NUMBER: number}
+
+    def _check(self, given: int, feeds: Mapping[str, object]) -> None:
+        wanted = self.program.batch
+        missing = [name for name in wanted if name not in feeds]
+        other = [name for name in feeds if name not in wanted]
+        if given > len(wanted) or missing or other:
+            raise InputError(
+                f"A batch of this step is {', '.join(wanted)}, but "
+                + (
+                    f"{', '.join(missing)} is missing."
+                    if missing
+                    else f"{', '.join(other) or f'{given} arrays'} were given."
+                ),
+                remedy="Give the inputs of the network and the target, in this order or by name.",
+            )
+
+
+def step(
+    network: Module,
+    loss: str | Loss = "cross_entropy",
+    optimiser: Optimiser | None = None,
+    *,
+    parameters: Iterable[str] | Mapping[str, Array] | None = None,
+    target: Type | None = None,
+    clip: float | None = None,
+    log: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    accuracy: str = "fast",
+) -> TrainingStep:
+    """A training step of a network in native code.
+
+    Args:
+        network: a program; its inputs are a batch.
+        loss: the name of one of `rt.training.LOSSES`, or loss(output, target) of two expressions,
+            which gives a scalar.
+        optimiser: how gradients change parameters; by default SGD.
+        parameters: names of the constants that are trained, or of inputs with their first values;
+            None: all constants.
+        target: the type of the target; by default as the loss wants it.
+        clip: the largest common norm of all gradients; None: any.
+        log: a tuning log with schedules; tune `step.program.module` to fill it.
+        threads: of each step; by default all processors of this process.
+        accuracy: "exact", "fast" or "relaxed"; see `rt.build`.
+
+    Raises InputError where these do not fit, RelayError where there is no derivative.
+    """
+    chosen = SGD() if optimiser is None else optimiser
+    program = step_program(network, loss, chosen, parameters, target, clip)
+    values = _first_values(network, program, parameters)
+    model = build(program.module, log=log, threads=threads, accuracy=accuracy)
+    return TrainingStep(network, program, model, values)
+
+
+def _first_values(
+    network: Module, program: StepProgram, parameters: Iterable[str] | Mapping[str, Array] | None
+) -> dict[str, Array]:
+    constants = parameters_of(network)
+    given = parameters if isinstance(parameters, Mapping) else {}
+    values: dict[str, Array] = {}
+    for name in program.parameters:
+        value = given[name] if name in given else constants.get(name)
+        if value is None:
+            raise InputError(
+                f"The input {name} has no first value.",
+                remedy=f"Give it: parameters={{'{name}': array}}.",
+            )
+        values[name] = np.array(value)
+    return values
+
+
+def _zeros(module: Module, name: str) -> Array:
+    """Zeros of the type of an input."""
+    (param,) = (each for each in module.main.params if each.name == name)
+    type_ = param.annotation or param.type
+    assert isinstance(type_, TensorType)
+    return np.zeros([int(str(size)) for size in type_.shape], dtype=type_.dtype)

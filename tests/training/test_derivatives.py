@@ -1,0 +1,67 @@
+"""rt.grad and its relatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import relay_tune as rt
+from tests.training.network import loss_and_gradients, weights
+
+CUBES = rt.parse("def @main(%x: Tensor[(3), float64], %y: float64) { sum(%x * %x * %x) * %y }")
+X = np.array([1.0, -2.0, 3.0])
+Y = np.float64(2.0)
+
+
+def test_values_and_derivatives() -> None:
+    value, (first, second) = rt.interpret(rt.value_and_grad(CUBES), X, Y)
+    assert value == pytest.approx(40.0)
+    np.testing.assert_allclose(first, 6 * X**2)
+    assert second == pytest.approx(20.0)
+    (only,) = rt.interpret(rt.grad(CUBES, wrt="x"), X, Y)
+    np.testing.assert_allclose(only, 6 * X**2)
+
+
+def test_a_vector_times_the_jacobian() -> None:
+    rows = rt.parse("def @main(%x: Tensor[(3), float64]) { %x * %x }")
+    value, (adjoint,) = rt.interpret(rt.vjp(rows), X, np.array([1.0, 10.0, 100.0]))
+    np.testing.assert_allclose(value, X**2)
+    np.testing.assert_allclose(adjoint, 2 * X * [1, 10, 100])
+
+
+def test_weights_of_a_file_by_their_names() -> None:
+    values = weights()
+    nodes = [
+        helper.make_node("Gemm", ["x", "layer.w"], ["h"], transB=1),
+        helper.make_node("Tanh", ["h"], ["t"]),
+        helper.make_node("Gemm", ["t", "layer.v"], ["l"], transB=1),
+        helper.make_node("SoftmaxCrossEntropyLoss", ["l", "labels"], ["loss"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "loss",
+        [
+            helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, (6, 4)),
+            helper.make_tensor_value_info("labels", onnx.TensorProto.INT64, (6,)),
+        ],
+        [helper.make_tensor_value_info("loss", onnx.TensorProto.FLOAT, ())],
+        [numpy_helper.from_array(values[name], f"layer.{name}") for name in ("w", "v")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    module = rt.from_onnx(model.SerializeToString())
+    assert list(rt.training.parameters_of(module)) == ["layer.w", "layer.v"]
+    asked = rt.value_and_grad(module, wrt=["layer.w", "layer.v"])
+    generator = np.random.default_rng(5)
+    x, labels = generator.standard_normal((6, 4), np.float32), generator.integers(0, 3, 6)
+    loss, (w, v) = rt.build(asked, threads=1)(x, labels, values["w"], values["v"])
+    expected, gradients = loss_and_gradients(values, x, labels)
+    assert loss == pytest.approx(expected, rel=1e-5)
+    np.testing.assert_allclose(w, gradients["w"], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(v, gradients["v"], rtol=1e-4, atol=1e-6)
+
+
+def test_parameters_that_there_are_not() -> None:
+    with pytest.raises(rt.InputError, match="no parameter 'z'"):
+        rt.grad(CUBES, wrt="z")
