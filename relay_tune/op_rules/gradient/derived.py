@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from relay_tune.ir.expr import Attributes, Call, Constant, Expr, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.record_text import text_of_record
-from relay_tune.ir.traversal import post_order, rewrite
+from relay_tune.ir.traversal import children, post_order, rewrite
 from relay_tune.ir.types import TupleType
 from relay_tune.op.derived import TENSOR
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated
@@ -15,6 +15,10 @@ from relay_tune.op_rules.matching import attributes_of, is_float
 from relay_tune.op_rules.typed import call, tuple_of, with_types
 
 Rule = Callable[[Differentiated], Sequence[Adjoint]]
+"""The adjoints of the arguments of a call."""
+
+TangentRule = Callable[[Call, Expr, Sequence[Adjoint]], Adjoint]
+"""rule(call, its value, changes of its arguments) -> the change of its result; None is zero."""
 
 
 def derived_adjoints(known: Differentiated) -> Sequence[Adjoint]:
@@ -48,9 +52,11 @@ def derived_tangent(original: Call, tangents: Sequence[Adjoint]) -> Adjoint:
     """
     values = [_fields(argument) for argument in original.arguments]
     inputs = tuple_of([value for each in values for value in each])
-    flat: list[Adjoint] = []
-    for each, change in zip(values, tangents, strict=True):
-        flat += change if isinstance(change, tuple) else [change] * len(each)
+    flat = [
+        part
+        for each, change in zip(values, tangents, strict=True)
+        for part in flat_adjoint(change, len(each))
+    ]
     varied = {n: change for n, change in enumerate(flat) if isinstance(change, Expr)}
     if not varied:
         return None
@@ -112,17 +118,27 @@ def composed_adjoints(known: Differentiated, rule: Rule) -> Sequence[Adjoint]:
     `rule` gives those of the simpler calls.
     """
     params, body = composed(known.call)
-    nodes = [node for node in post_order(body) if not isinstance(node, Operator)]
-    adjoints: dict[Expr, Adjoint] = {body: known.adjoint}
+    adjoints = expression_adjoints(body, known.adjoint, params, rule)
+    return with_values(adjoints, dict(zip(params, known.call.arguments, strict=True)))
+
+
+def expression_adjoints(
+    body: Expr, adjoint: Adjoint, params: Sequence[Var], rule: Rule
+) -> list[Adjoint]:
+    """The adjoints of variables of a typed expression of operators and tuples, given its own."""
+    adjoints: dict[Expr, Adjoint] = {body: adjoint}
+    nodes = list(post_order(body))
+    varied: set[Expr] = set(params)
+    for node in nodes:
+        if not varied.isdisjoint(children(node)):
+            varied.add(node)
     for node in reversed(nodes):
-        adjoint = adjoints.get(node)
-        if adjoint is not None:
-            for operand, part in _parts(node, adjoint, rule):
+        known = adjoints.get(node)
+        parts = () if known is None or node not in varied else _parts(node, known, rule)
+        for operand, part in parts:
+            if operand in varied:
                 adjoints[operand] = plus(adjoints.get(operand), part)
-    return _with_arguments(
-        [adjoints.get(param) for param in params],
-        dict(zip(params, known.call.arguments, strict=True)),
-    )
+    return [adjoints.get(param) for param in params]
 
 
 def composed(original: Call) -> tuple[tuple[Var, ...], Expr]:
@@ -167,7 +183,12 @@ def _parts(node: Expr, adjoint: Adjoint, rule: Rule) -> Sequence[tuple[Expr, Adj
     raise TypeError(f"a composition has no {type(node).__name__}")
 
 
-def _with_arguments(adjoints: Sequence[Adjoint], arguments: dict[Var, Expr]) -> list[Adjoint]:
+def flat_adjoint(adjoint: Adjoint, count: int) -> Sequence[Adjoint]:
+    """That of each tensor of a value of so many."""
+    return adjoint if isinstance(adjoint, tuple) else (adjoint,) * count
+
+
+def with_values(adjoints: Sequence[Adjoint], arguments: dict[Var, Expr]) -> list[Adjoint]:
     """Adjoints with values in place of parameters; what they share stays shared."""
     leaves = [leaf for adjoint in adjoints for leaf in _leaves(adjoint)]
     whole = rewrite(
@@ -188,3 +209,28 @@ def _leaves(adjoint: Adjoint) -> list[Expr]:
     if isinstance(adjoint, tuple):
         return [leaf for part in adjoint for leaf in _leaves(part)]
     return [] if adjoint is None else [adjoint]
+
+
+def composed_tangent(original: Call, tangents: Sequence[Adjoint], rule: TangentRule) -> Adjoint:
+    """The change of the result of a call that is written in simpler operators."""
+    params, body = composed(original)
+    changes: dict[Expr, Adjoint] = dict(zip(params, tangents, strict=True))
+    for node in post_order(body):
+        if node not in changes:
+            changes[node] = _tangent(node, changes, rule)
+    named = dict(zip(params, original.arguments, strict=True))
+    return with_values([changes[body]], named)[0]
+
+
+def _tangent(node: Expr, changes: dict[Expr, Adjoint], rule: TangentRule) -> Adjoint:
+    """The change of a node whose operands have theirs."""
+    match node:
+        case Call(callee=Operator()):
+            return rule(node, node, [changes[argument] for argument in node.arguments])
+        case Tuple():
+            fields = tuple(changes[field] for field in node.fields)
+            return None if all(field is None for field in fields) else fields
+        case TupleGetItem():
+            whole = changes[node.tuple_value]
+            return whole[node.index] if isinstance(whole, tuple) else None
+    return None

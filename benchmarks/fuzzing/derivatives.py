@@ -1,0 +1,287 @@
+"""Whether the derivatives of a call of an operator are right: compared with differences.
+
+All is computed in float64, by the evaluator of tensor expressions. The changes that forward mode
+gives are compared with central differences along a random direction, reverse mode with forward mode
+(<J v, u> = <v, J' u>), and derivatives of adjoints with differences of adjoints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from relay_tune.errors import RelayError
+from relay_tune.ir.expr import Attributes, Call, Expr, Function, Tuple, TupleGetItem, Var
+from relay_tune.ir.operator import Operator
+from relay_tune.ir.types import TensorType, TupleType
+from relay_tune.op.lower import lower_function
+from relay_tune.op_rules.gradient.derived import expression_adjoints
+from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated
+from relay_tune.op_rules.gradient.table import adjoints_of, tangents_of
+from relay_tune.op_rules.matching import is_float
+from relay_tune.op_rules.typed import call_operator, tuple_of, with_types
+from relay_tune.tensor.evaluate import evaluate
+
+Array = np.ndarray[Any, Any]
+Value = Array | tuple[Array, ...]
+
+STEP = 1e-5
+DIFFERENCE_BAR = 1e-6
+DOT_BAR = 1e-12
+SECOND_BAR = 1e-5
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+class Outcome(Enum):
+    """What is found of the derivatives of a call."""
+
+    RIGHT = "right"
+    NONE = "no float path"
+    CONSTANT = "declared constant"
+    REFUSED = "refused"
+    WRONG = "wrong"
+    NO_FORM = "no form in float64"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The outcome of a call, and in words what is wrong or why it is refused.
+
+    Attributes:
+        outcome: of the first derivatives.
+        note: why.
+        second: whether second derivatives are right; None where there are none.
+    """
+
+    outcome: Outcome
+    note: str = ""
+    second: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A call of an operator on variables.
+
+    Attributes:
+        call: the call.
+        inputs: its tensors.
+        arrays: their values.
+        directions: for each input of floats a variable of its type, else None.
+        weights: for each result of floats a variable of its type, else None.
+    """
+
+    call: Call
+    inputs: tuple[Var, ...]
+    arrays: tuple[Array, ...]
+    directions: tuple[Var | None, ...]
+    weights: tuple[Var | None, ...]
+
+    @property
+    def results(self) -> list[Expr]:
+        """The tensors of the result."""
+        return _fields(self.call)
+
+    @property
+    def adjoint(self) -> Adjoint:
+        """The weights in the form of the result."""
+        return self.weights if isinstance(self.call.type, TupleType) else self.weights[0]
+
+    def by_argument(self, flat: Sequence[Any]) -> list[Any]:
+        """Values of inputs in the form of the arguments."""
+        values = iter(flat)
+        return [
+            tuple(next(values) for _ in argument.fields)
+            if isinstance(argument, Tuple)
+            else next(values)
+            for argument in self.call.arguments
+        ]
+
+
+def finding(
+    operator: Operator, arrays: Sequence[Value], attributes: Attributes, seed: int = 0
+) -> Finding:
+    """Whether the first and second derivatives of a call are right."""
+    rng = np.random.default_rng(seed)
+    try:
+        typed = typed_call(operator, arrays, attributes)
+        value = _Valued(typed, rng)
+    except (RelayError, KeyError, TypeError, ValueError, IndexError) as error:
+        return Finding(Outcome.NO_FORM, str(error).split("\n")[0])
+    if not any(typed.directions) or not any(typed.weights):
+        return Finding(Outcome.NONE)
+    try:
+        adjoints = _flat(typed, adjoints_of(Differentiated(typed.call, typed.call, typed.adjoint)))
+        known = dict(zip(typed.inputs, typed.directions, strict=True))
+        changes = tangents_of(typed.call, typed.call, typed.by_argument(list(known.values())))
+        note = _first_note(typed, value, adjoints, changes)
+    except RelayError as error:
+        return Finding(Outcome.REFUSED, error.message)
+    if note:
+        return Finding(Outcome.WRONG, note)
+    if not any(adjoints):
+        return Finding(Outcome.CONSTANT)
+    return Finding(Outcome.RIGHT, *_second(typed, value, adjoints))
+
+
+def typed_call(operator: Operator, arrays: Sequence[Value], attributes: Attributes) -> Typed:
+    """The call with floats of 64 bits."""
+    given = [_wide(array) for array in arrays]
+    flat = [a for each in given for a in (each if isinstance(each, tuple) else (each,))]
+    inputs = tuple(_variable(f"x{n}", array) for n, array in enumerate(flat))
+    rest = iter(inputs)
+    arguments = [
+        tuple_of([next(rest) for _ in each]) if isinstance(each, tuple) else next(rest)
+        for each in given
+    ]
+    whole = call_operator(operator, arguments, _wide_record(attributes))
+    directions = tuple(
+        _variable(f"v{n}", array) if is_float(x) else None
+        for n, (x, array) in enumerate(zip(inputs, flat, strict=True))
+    )
+    weights = tuple(
+        Var(f"u{n}", field.type, type=field.type) if is_float(field) else None
+        for n, field in enumerate(_fields(whole))
+    )
+    return Typed(whole, inputs, tuple(flat), directions, weights)
+
+
+def _wide(value: Value) -> Value:
+    if isinstance(value, tuple):
+        return tuple(
+            array for each in value for array in [_wide(each)] if isinstance(array, np.ndarray)
+        )
+    return value.astype("float64") if value.dtype.name in FLOATS else value
+
+
+def _wide_record(record: Attributes) -> Attributes:
+    names = [f.name for f in fields(record) if getattr(record, f.name) in FLOATS]
+    return replace(record, **dict.fromkeys(names, "float64"))
+
+
+def _variable(name: str, array: Array) -> Var:
+    type_ = TensorType(array.shape, array.dtype.name)
+    return Var(name, type_, type=type_)
+
+
+def _fields(value: Expr) -> list[Expr]:
+    if not isinstance(value.type, TupleType):
+        return [value]
+    return [with_types(TupleGetItem(value, n)) for n in range(len(value.type.fields))]
+
+
+def _flat(typed: Typed, adjoints: Sequence[Adjoint]) -> list[Expr | None]:
+    """The adjoint of each tensor of the arguments."""
+    found: list[Any] = []
+    for argument, adjoint in zip(typed.call.arguments, adjoints, strict=True):
+        count = len(argument.fields) if isinstance(argument, Tuple) else 1
+        found += adjoint if isinstance(adjoint, tuple) else [adjoint] * count
+    return found
+
+
+class _Valued:
+    """Random directions and weights, and expressions evaluated with them."""
+
+    def __init__(self, typed: Typed, rng: np.random.Generator) -> None:
+        self.typed = typed
+        self.feeds = dict(zip(typed.inputs, typed.arrays, strict=True))
+        self.directions = {
+            x: rng.standard_normal(self.feeds[x].shape)
+            for x, v in zip(typed.inputs, typed.directions, strict=True)
+            if v is not None
+        }
+        for x, v in zip(typed.inputs, typed.directions, strict=True):
+            if v is not None:
+                self.feeds[v] = self.directions[x]
+        for weight in filter(None, typed.weights):
+            shape = weight.type.shape  # type: ignore[union-attr]
+            self.feeds[weight] = rng.standard_normal(shape)
+        self(typed.results)
+
+    def __call__(
+        self, results: Sequence[Expr], changed: Mapping[Var, Array] | None = None
+    ) -> list[Array]:
+        """The values of expressions, with other values of some variables."""
+        feeds = self.feeds | dict(changed or {})
+        program = lower_function(Function(tuple(feeds), Tuple(tuple(results))))
+        arrays = dict(zip(program.inputs, feeds.values(), strict=True))
+        arrays |= {tensor: np.asarray(data) for tensor, data in program.constants}
+        with np.errstate(all="ignore"):
+            return evaluate(program.outputs, arrays)
+
+    def difference(self, results: Sequence[Expr], step: float = STEP) -> list[Array]:
+        """The change of results along the directions of all inputs, by differences."""
+        ends = [
+            self(results, {x: self.feeds[x] + s * v for x, v in self.directions.items()})
+            for s in (-step, step)
+        ]
+        return [(high - low) / (2 * step) for low, high in zip(*ends, strict=True)]
+
+
+def _first_note(
+    typed: Typed, value: _Valued, adjoints: Sequence[Expr | None], changes: Adjoint
+) -> str:
+    """What is wrong with first derivatives; empty where nothing is."""
+    pairs = [(r, u) for r, u in zip(typed.results, typed.weights, strict=True) if u is not None]
+    each = changes if isinstance(changes, tuple) else (changes,) * len(typed.results)
+    forward = [c for c, u in zip(each, typed.weights, strict=True) if u is not None]
+    shown = [c for c in forward if isinstance(c, Expr)]
+    known = iter(value(shown))
+    found = [
+        next(known) if isinstance(c, Expr) else np.zeros(value.feeds[u].shape)
+        for c, (_, u) in zip(forward, pairs, strict=True)
+    ]
+    note = ""
+    for step in (STEP, STEP / 100):
+        expected = value.difference([r for r, _ in pairs], step)
+        error = max(map(_distance, found, expected))
+        note = "" if error <= DIFFERENCE_BAR else f"differs from differences by {error:.1e}"
+        if not note:
+            break
+    left = [c * value.feeds[u] for c, (_, u) in zip(found, pairs, strict=True)]
+    shown = [a for a in adjoints if a is not None]
+    xs = [x for x, a in zip(typed.inputs, adjoints, strict=True) if a is not None]
+    right = [a * value.directions[x] for x, a in zip(xs, value(shown), strict=True)]
+    size = max(sum(np.abs(p).sum() for p in left), sum(np.abs(p).sum() for p in right), 1e-300)
+    error = abs(sum(p.sum() for p in left) - sum(p.sum() for p in right)) / size
+    if not error <= DOT_BAR:
+        note += f" reverse and forward mode differ by {error:.1e}"
+    return note
+
+
+def _distance(found: Array, expected: Array) -> float:
+    if not found.size:
+        return 0.0
+    scale = max(float(np.abs(expected).max()), 1.0)
+    return float(np.abs(found - expected).max()) / scale
+
+
+def _second(typed: Typed, value: _Valued, adjoints: Sequence[Expr | None]) -> Iterator[Any]:
+    """(note, whether second derivatives are right): H v by reverse mode and by differences."""
+    pairs = [
+        (x, a, v)
+        for x, a, v in zip(typed.inputs, adjoints, typed.directions, strict=True)
+        if a is not None and v is not None
+    ]
+    body = tuple_of([a for _, a, _ in pairs])
+    try:
+        found = expression_adjoints(
+            body, tuple(v for _, _, v in pairs), [x for x, _, _ in pairs], adjoints_of
+        )
+        shown = [f for f in found if isinstance(f, Expr)]
+        values = value(shown)
+        expected = value.difference([a for _, a, _ in pairs])
+    except RelayError as error:
+        return iter((error.message, None))
+    known = iter(values)
+    both = [
+        (next(known) if isinstance(f, Expr) else np.zeros(e.shape), e)
+        for f, e in zip(found, expected, strict=True)
+    ]
+    error = max(_distance(f, e) for f, e in both)
+    if error <= SECOND_BAR:
+        return iter(("", bool(shown) or None))
+    return iter((f"second derivatives differ by {error:.1e}", False))
