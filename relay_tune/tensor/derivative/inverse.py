@@ -38,7 +38,7 @@ from relay_tune.tensor.index import (
     is_injective,
     simplify,
 )
-from relay_tune.tensor.size import ceiling_quotient, is_symbolic, nominal, surely_less
+from relay_tune.tensor.size import ceiling_quotient, is_multiple, is_symbolic, nominal, surely_less
 
 MOST_SPLITS = 64
 """So many axes are split at most to carry out the divisions of an index."""
@@ -231,9 +231,9 @@ def digit_values(
     low, high = form.bounds(axis_range) if form is not None else (None, None)
     if not digits.axes:
         return values, _unless_sure([binary("eq", number, 0)])
-    above: int | None = None
+    above: int | None = None  # the step of the digit before
+    rest = number
     for axis, step in digits.axes:
-        rest = number if above is None else binary("floormod", number, above)
         value = simplify(binary("floordiv", rest, step))
         values[axis] = value
         if above is None:
@@ -243,9 +243,11 @@ def digit_values(
             conditions += [] if is_high else [binary("lt", number, step * axis.extent)]
         elif not surely_less(above - 1, step * axis.extent):
             conditions.append(binary("lt", value, axis.extent))
+        is_multiple_above = above is None or is_multiple(above, step)
+        rest = binary("floormod", number if is_multiple_above else rest, step)
         above = step
-    if above != 1 and above is not None:
-        conditions.append(binary("eq", binary("floormod", number, above), 0))
+    if above != 1:
+        conditions.append(binary("eq", rest, 0))
     for axis in digits.reversed:
         values[axis] = axis.extent - 1 - values[axis]
     return values, _unless_sure(conditions)
