@@ -30,7 +30,9 @@ OTHERS = frozenset(
     # with sizes that come at run time, what others do that have cases
     "dyn.broadcast_to dyn.reshape dyn.strided_slice dyn.tile dyn.topk "
     # results whose size depends on the values, and indices of values in an order
-    "argwhere searchsorted unique derivative.adjoint derivative.tangent vision.all_class_non_max_suppression".split()
+    "argwhere searchsorted unique vision.all_class_non_max_suppression "
+    # as the operators whose derivatives they are
+    "derivative.adjoint derivative.tangent".split()
 )
 """Operators without cases of their own."""
 

@@ -32,7 +32,7 @@ def transposed_tangent(
     values: dict[Var, Expr] = {}
     arguments = [_placeholder(argument, values) for argument in original.arguments]
     place = _variable(result.type, result, values)
-    weights = [_weight(field, values) for field in _fields(place)]
+    weights = [_weight(field, values) for field in _fields(result)]
     if not any(weights):
         return None
     adjoint = tuple(weights) if isinstance(place.type, TupleType) else weights[0]
@@ -78,12 +78,10 @@ def _weight(field: Expr, values: dict[Var, Expr]) -> Var | None:
     """A variable for the adjoint of a result; its value does not matter: all is linear in it."""
     if not is_float(field):
         return None
-    return _variable(field.type, call("zeros_like", with_values([field], values)[0]), values)
+    return _variable(field.type, call("zeros_like", field), values)
 
 
-def _pairs(
-    argument: Expr, adjoint: Adjoint, change: Adjoint
-) -> list[tuple[Expr, Expr]]:
+def _pairs(argument: Expr, adjoint: Adjoint, change: Adjoint) -> list[tuple[Expr, Expr]]:
     """(adjoint, change) of each tensor of an argument that has both."""
     count = len(argument.type.fields) if isinstance(argument.type, TupleType) else 1
     both = zip(flat_adjoint(adjoint, count), flat_adjoint(change, count), strict=True)
