@@ -1,6 +1,6 @@
 """The derivatives of every call that the tests of operators make, against differences.
 
-    python -m benchmarks.derivatives [--only nn.conv2d] [--verbose]
+    python -m benchmarks.derivatives [--only nn.conv2d] [--derived] [--verbose]
 
 Prints a table of operators: right, without a path of floats, refused (and why), or wrong.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.fuzzing.derivatives import Finding, Outcome, Value, finding
+from benchmarks.fuzzing.derivatives import DERIVED, WRITTEN, Finding, Outcome, Value, finding
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import Operator
 from tests.checked_calls import CALLS
@@ -53,6 +53,7 @@ def main() -> int:
     """Print the table; the exit code is 1 if something is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="this operator")
+    parser.add_argument("--derived", action="store_true", help="without the rules by hand")
     parser.add_argument("--verbose", action="store_true", help="every call that is not right")
     options = parser.parse_args()
     recorder = Recorder(options.only)
@@ -61,7 +62,7 @@ def main() -> int:
     )
     found: dict[str, list[Finding]] = defaultdict(list)
     for key, (operator, arrays, record) in recorder.calls.items():
-        result = finding(operator, arrays, record)
+        result = finding(operator, arrays, record, DERIVED if options.derived else WRITTEN)
         found[operator.name].append(result)
         bad = result.outcome in (Outcome.WRONG, Outcome.REFUSED) or result.second is False
         if options.verbose and bad:

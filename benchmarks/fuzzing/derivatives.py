@@ -19,13 +19,25 @@ from relay_tune.ir.expr import Attributes, Call, Expr, Function, Tuple, TupleGet
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TensorType, TupleType
 from relay_tune.op.lower import lower_function
-from relay_tune.op_rules.gradient.derived import expression_adjoints
+from relay_tune.op_rules.gradient.derived import (
+    Rule,
+    TangentRule,
+    composed_adjoints,
+    composed_tangent,
+    derived_adjoints,
+    derived_tangent,
+    expression_adjoints,
+    is_composed,
+)
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated
 from relay_tune.op_rules.gradient.table import adjoints_of, tangents_of
 from relay_tune.op_rules.matching import is_float
 from relay_tune.op_rules.typed import call_operator, tuple_of, with_types
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.tensor import Computed
+from relay_tune.tensor.walk import sub_expressions
 
 Array = np.ndarray[Any, Any]
 Value = Array | tuple[Array, ...]
@@ -38,6 +50,25 @@ LARGE = 1e3
 NARROW_STEP = 1e-2
 NARROW_BAR = 1e-2
 FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+def _derived_adjoints(known: Differentiated) -> Sequence[Adjoint]:
+    if is_composed(known.call):
+        return composed_adjoints(known, _derived_adjoints)
+    return derived_adjoints(known)
+
+
+def _derived_tangent(call: Call, result: Expr, tangents: Sequence[Adjoint]) -> Adjoint:
+    if is_composed(call):
+        return composed_tangent(call, tangents, _derived_tangent)
+    return derived_tangent(call, tangents)
+
+
+WRITTEN: tuple[Rule, TangentRule] = (adjoints_of, tangents_of)
+"""The rules of the compiler, by hand where there are any."""
+
+DERIVED: tuple[Rule, TangentRule] = (_derived_adjoints, _derived_tangent)
+"""What is derived from computations alone."""
 
 
 class Outcome(Enum):
@@ -106,9 +137,14 @@ class Typed:
 
 
 def finding(
-    operator: Operator, arrays: Sequence[Value], attributes: Attributes, seed: int = 0
+    operator: Operator,
+    arrays: Sequence[Value],
+    attributes: Attributes,
+    rules: tuple[Rule, TangentRule] = WRITTEN,
+    seed: int = 0,
 ) -> Finding:
-    """Whether the first and second derivatives of a call are right."""
+    """Whether the first and second derivatives of a call are right, of both modes."""
+    adjoints_of, tangents_of = rules
     try:
         typed = _typed(operator, arrays, attributes)
         value = _at_smooth_point(typed, np.random.default_rng(seed))
@@ -127,7 +163,7 @@ def finding(
         return Finding(Outcome.WRONG, note)
     if not any(adjoints):
         return Finding(Outcome.CONSTANT)
-    return Finding(Outcome.RIGHT, *_second(typed, value, adjoints))
+    return Finding(Outcome.RIGHT, *_second(typed, value, adjoints, adjoints_of))
 
 
 def _at_smooth_point(typed: Typed, rng: np.random.Generator) -> _Valued:
@@ -275,7 +311,7 @@ class _Valued:
         program = lower_function(Function(tuple(feeds), Tuple(tuple(results))))
         arrays = dict(zip(program.inputs, feeds.values(), strict=True))
         tensors = tensors_in_order(program.outputs)
-        self.is_narrow |= any(t.dtype in FLOATS and t.dtype != "float64" for t in tensors)
+        self.is_narrow |= any(map(_computes_in_less, tensors))
         arrays |= {tensor: np.asarray(data) for tensor, data in program.constants}
         with np.errstate(all="ignore"):
             return evaluate(program.outputs, arrays)
@@ -287,6 +323,12 @@ class _Valued:
             for s in (-self.step, self.step)
         ]
         return [(high - low) / (2 * self.step) for low, high in zip(*ends, strict=True)]
+
+
+def _computes_in_less(tensor: Tensor) -> bool:
+    """Whether something is computed in floats of fewer than 64 bits."""
+    nodes = sub_expressions(tensor.body) if isinstance(tensor, Computed) else ()
+    return any(dtype in FLOATS[:-1] for dtype in (tensor.dtype, *(node.dtype for node in nodes)))
 
 
 def _first_note(
@@ -309,7 +351,7 @@ def _first_note(
     shown = [a for a in adjoints if a is not None]
     xs = [x for x, a in zip(typed.inputs, adjoints, strict=True) if a is not None]
     right = [a * value.directions[x] for x, a in zip(xs, value(shown), strict=True)]
-    size = max(sum(np.abs(p).sum() for p in left), sum(np.abs(p).sum() for p in right), 1e-300)
+    size = max(sum(np.abs(p).sum() for p in left), sum(np.abs(p).sum() for p in right), 1.0)
     error = abs(sum(p.sum() for p in left) - sum(p.sum() for p in right)) / size
     if not error <= value.bar(DOT_BAR):
         note += f" reverse and forward mode differ by {error:.1e}"
@@ -323,7 +365,9 @@ def _distance(found: Array, expected: Array) -> float:
     return float(np.abs(found - expected).max()) / scale
 
 
-def _second(typed: Typed, value: _Valued, adjoints: Sequence[Expr | None]) -> Iterator[Any]:
+def _second(
+    typed: Typed, value: _Valued, adjoints: Sequence[Expr | None], rule: Rule
+) -> Iterator[Any]:
     """(note, whether second derivatives are right): H v by reverse mode and by differences."""
     pairs = [
         (x, a, v)
@@ -333,7 +377,7 @@ def _second(typed: Typed, value: _Valued, adjoints: Sequence[Expr | None]) -> It
     body = tuple_of([a for _, a, _ in pairs])
     try:
         found = expression_adjoints(
-            body, tuple(v for _, _, v in pairs), [x for x, _, _ in pairs], adjoints_of
+            body, tuple(v for _, _, v in pairs), [x for x, _, _ in pairs], rule
         )
         shown = [f for f in found if isinstance(f, Expr)]
         values = value(shown)

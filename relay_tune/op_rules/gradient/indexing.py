@@ -42,7 +42,7 @@ def _inside(indices: Expr, size: int, mode: str) -> Expr:
     """The indices that are read, of an axis of `size` elements."""
     type_ = tensor_type(indices)
     assert type_ is not None
-    if mode in ("fast", "raise"):
+    if mode == "raise":
         return indices
     dtype = numpy_dtype(type_.dtype)
     if mode == "wrap":

@@ -71,13 +71,14 @@ def _reverse_sequence(known: Differentiated) -> tuple[Adjoint, None]:
 
 def _tile(known: Differentiated) -> tuple[Adjoint] | None:
     """[r n] elements of an axis are a matrix of r rows, which are summed."""
-    (data,), reps = known.call.arguments, attributes_of(known.call).reps
+    (data,), given = known.call.arguments, attributes_of(known.call).reps
+    reps = given if isinstance(given, tuple) else (given,)
     shape = static_shape(data)
     if shape is None:
         return None
     rank = max(len(reps), len(shape))
     sizes = (1,) * (rank - len(shape)) + shape
-    times = (1,) * (rank - len(reps)) + tuple(reps)
+    times = (1,) * (rank - len(reps)) + reps
     pairs = [part for pair in zip(times, sizes, strict=True) for part in pair]
     split = reshape(known.tensor, pairs)
     total = call("sum", split, axis=tuple(range(0, 2 * rank, 2)))
