@@ -9,12 +9,18 @@ import pytest
 
 import relay_tune as rt
 from relay_tune.errors import BuildError
+from relay_tune.ir.dim import Symbol
 from relay_tune.ir.expr import Expr, Function, Tuple, Var
 from relay_tune.ir.types import TensorType
 from relay_tune.op_rules.gradient.derived import derived_adjoints, derived_tangent
 from relay_tune.op_rules.gradient.rule import Differentiated
 from relay_tune.op_rules.matching import operator_name
 from relay_tune.op_rules.typed import call
+from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.tensor.derivative import adjoints
+from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.expression import Scalar, binary, select, unary
+from relay_tune.tensor.tensor import compute, input_tensor
 from relay_tune.transform.fusion.fuse import Fuse
 
 RANDOM = np.random.default_rng(7)
@@ -91,3 +97,62 @@ def test_integers_have_none_and_loop_nests_are_refused() -> None:
     assert found[1] is None
     with pytest.raises(BuildError, match="operator sort has no derivative that could be derived"):
         rt.build(module_of([x, d], adjoint(call("sort", x), d)))
+
+
+def test_open_sizes_have_code_of_their_own() -> None:
+    rows = Symbol("n")
+    image_type = TensorType((1, 2, rows, 9), "float32")
+    image, weight = Var("image", image_type, type=image_type), variable("weight", 3, 2, 3, 3)
+    result = call("nn.conv2d", image, weight, strides=(2, 2), padding=(1, 1))
+    d = Var("d", result.type, type=result.type)
+    module = module_of([image, weight, d], adjoint(result, d, 0), adjoint(result, d, 1))
+    native = rt.build(module)
+    for size in (6, 11):
+        given = [normal(1, 2, size, 9), normal(3, 2, 3, 3), normal(1, 3, (size + 1) // 2, 5)]
+        for found, expected in zip(native(*given), interpret(module, *given), strict=True):
+            np.testing.assert_allclose(found, np.asarray(expected), 1e-4, 1e-5)
+
+
+def test_short_floats_are_summed_in_float32() -> None:
+    x, scale = variable("x", 4096, dtype="float16"), variable("scale", 1, dtype="float16")
+    d = variable("d", 4096, dtype="float16")
+    module = module_of([x, scale, d], adjoint(call("multiply", x, scale), d, 1))
+    ones = np.ones(4096, "float16")
+    (found,) = rt.build(module)(ones, ones[:1], ones)
+    assert found.dtype == np.float16 and found.item() == 4096  # 2048 if summed in float16
+
+
+@pytest.mark.parametrize("zeros", [0, 1, 2])
+def test_products_with_zeros(zeros: int) -> None:
+    x, d = variable("x", 5), variable("d")
+    module = module_of([x, d], adjoint(call("prod", x), d))
+    values = np.array([2, 3, 5, 7, 11], "float32")
+    values[:zeros] = 0
+    (found,) = rt.build(module)(values, np.float32(1))
+    expected = [np.prod(np.delete(values, n)) for n in range(5)]
+    np.testing.assert_allclose(found, expected, 1e-6)
+
+
+def test_the_first_of_equal_extremes_has_the_whole_adjoint() -> None:
+    x, d = variable("x", 1, 1, 4, 4), variable("d", 1, 1, 2, 2)
+    pool = call("nn.max_pool2d", x, pool_size=(2, 2), strides=(2, 2))
+    module = module_of([x, d], adjoint(pool, d))
+    ones = np.ones((1, 1, 4, 4), "float32")
+    (found,) = rt.build(module)(ones, ones[:, :, :2, :2])
+    expected = np.zeros((4, 4))
+    expected[::2, ::2] = 1
+    np.testing.assert_array_equal(found[0, 0], expected)
+
+
+def test_a_branch_that_is_not_taken_has_no_part() -> None:
+    """The slope of log at 0 is infinite; times zero it would be no number."""
+    x, d = input_tensor("x", (3,), "float64"), input_tensor("d", (3,), "float64")
+
+    def element(i: Scalar) -> Scalar:
+        return select(binary("gt", x[i], 0.0), unary("log", x[i]), x[i])
+
+    (found,) = evaluate(
+        [adjoints([compute("y", (3,), element)], [d], x)],
+        {x: np.array([0.0, 2.0, -1.0]), d: np.ones(3)},
+    )
+    np.testing.assert_array_equal(found, [1.0, 0.5, 1.0])
