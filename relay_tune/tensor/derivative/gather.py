@@ -182,6 +182,8 @@ def _sum(target: Tensor, inverse: Inverse, value: Scalar, phases: Sequence[Phase
                 form = constant(0)
             else:
                 reduced.append(tap)
+            if dimension.runs_backwards(axis):
+                form = form.scale(-1).shift(count - 1)
             inner[axis] = (residue, distance, form)
             named[axis] = expression_of(form.scale(distance).shift(residue))
         window = window_place(dimension, phase, variable(place), inner)

@@ -95,6 +95,10 @@ class Windows:
         """The number of phases."""
         return abs(self.step)
 
+    def runs_backwards(self, tap: Axis) -> bool:
+        """Whether a later tap reads an earlier window of an element."""
+        return dict(self.taps)[tap] * self.step > 0
+
     def phases(self) -> Iterator[tuple[int, list[dict[Axis, tuple[int, int]]]]]:
         """(phase, the taps that are read in it); a tap is residue + period * a new axis.
 
