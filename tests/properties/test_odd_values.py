@@ -31,8 +31,8 @@ OTHERS = frozenset(
     "dyn.broadcast_to dyn.reshape dyn.strided_slice dyn.tile dyn.topk "
     # results whose size depends on the values, and indices of values in an order
     "argwhere searchsorted unique vision.all_class_non_max_suppression "
-    # as the operators whose derivatives they are
-    "derivative.adjoint derivative.tangent".split()
+    # derivatives of functions, which a pass replaces, and what it takes for constant
+    "derivative derivative.adjoint derivative.tangent grad jvp vjp stop_gradient".split()
 )
 """Operators without cases of their own."""
 

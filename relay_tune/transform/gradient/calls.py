@@ -35,22 +35,25 @@ def reachable(module: Module, name: str) -> set[str]:
     return found
 
 
-def inlined(module: Module, names: Collection[str]) -> Module:
-    """The typed module in which the functions `names` contain those of each other that are small,
-    or are called once, and do not call themselves."""
+def inlined(
+    module: Module, names: Collection[str], into: Collection[str], most: int = SMALL
+) -> Module:
+    """The typed module in which the functions `into` contain those called `names` that do not call
+    themselves, and are called once there or have at most so many nodes."""
     calls = Counter(
         node.callee.name
-        for name in names
+        for name in into
         for node in post_order(module[name])
         if isinstance(node, Call) and isinstance(node.callee, GlobalVar)
     )
     chosen: dict[str, Function] = {}
     functions = dict(module.functions)
     for group in recursive_groups(module):
-        for name in (each for each in group if each in names):
+        for name in (each for each in group if each in into):
             function = functions[name] = _with_bodies(module[name], chosen)
             is_recursive = len(group) > 1 or name in used_globals(function)
-            if not is_recursive and (calls[name] == 1 or _is_small(function)):
+            is_wanted = calls[name] == 1 or _has_at_most(function, most)
+            if name in names and is_wanted and not is_recursive:
                 chosen[name] = function
     return infer_types(replace(module, functions=functions)) if chosen else module
 
@@ -70,5 +73,5 @@ def _with_bodies(function: Function, chosen: dict[str, Function]) -> Function:
     return with_body(function, body)
 
 
-def _is_small(function: Function) -> bool:
-    return sum(1 for _ in post_order(function.body)) <= SMALL
+def _has_at_most(function: Function, most: int) -> bool:
+    return sum(1 for _ in post_order(function.body)) <= most

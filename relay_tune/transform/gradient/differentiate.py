@@ -41,7 +41,6 @@ from relay_tune.transform.gradient.calls import inlined, reachable
 from relay_tune.transform.gradient.level import differentiated
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.requests import has_requests, with_derivatives
-from relay_tune.transform.language.a_normal_form import ToANormalForm
 from relay_tune.transform.language.defunctionalize import Defunctionalize
 from relay_tune.transform.language.operands import rewrite_operands
 from relay_tune.transform.language.polymorphism import contains_function, is_polymorphic
@@ -73,14 +72,16 @@ class Differentiate:
 def _differentiated(module: Module) -> Module:
     if any(is_polymorphic(function.type) for function in module.functions.values()):
         module = Specialize()(module)
-    kept = frozenset(module.functions)
     module = with_derivatives(module, Names.of(module))
     if _has_function_values(module):
         module = Defunctionalize()(module)
     module = _inlined(module)
+    made: list[str] = []
     while pending := _ready(module):
-        module = infer_types(differentiated(_named(module), pending))
-    return _still_used(module, kept)
+        module = infer_types(differentiated(module, pending))
+        made += pending
+    module = _still_used(module)
+    return _still_used(inlined(module, made, list(module.functions), most=0))
 
 
 def _requests(module: Module) -> list[str]:
@@ -133,25 +134,14 @@ def _inlined(module: Module) -> Module:
     """The module in which what is differentiated calls no function that can be written there."""
     requests = _requests(module)
     names = {used for name in requests for used in {name} | reachable(module, name)}
-    return inlined(module, names - set(requests))
+    names -= set(requests)
+    return inlined(module, names, names)
 
 
-def _named(module: Module) -> Module:
-    """The module with what is differentiated in A-normal form."""
-    names = {used for name in _requests(module) for used in {name} | reachable(module, name)}
-    chosen = {name: module[name] for name in module.functions if name in names}
-    named = ToANormalForm()(replace(module, functions=chosen))
-    return replace(module, functions={**module.functions, **named.functions})
-
-
-def _still_used(module: Module, kept: frozenset[str]) -> Module:
-    """Without functions that only derivatives were made of."""
+def _still_used(module: Module) -> Module:
+    """Without functions that `main`, if there is one, does not use."""
     if "main" not in module.functions:
         return module
     used = {"main"} | reachable(module, "main")
-    functions = {
-        name: function
-        for name, function in module.functions.items()
-        if name in used or name not in kept | set(_requests(module))
-    }
-    return replace(module, functions={n: f for n, f in functions.items() if n in used})
+    functions = {name: each for name, each in module.functions.items() if name in used}
+    return replace(module, functions=functions)

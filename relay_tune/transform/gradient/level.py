@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Tuple, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.trampoline import run
+from relay_tune.ir.traversal import post_order
 from relay_tune.op_rules.gradient.expressions import one
 from relay_tune.op_rules.gradient.rule import Adjoint
 from relay_tune.op_rules.matching import attributes_of
@@ -15,11 +16,14 @@ from relay_tune.transform.gradient.activity import Activity
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.adjoint_values import AdjointValues, UserValues
 from relay_tune.transform.gradient.calls import reachable
+from relay_tune.transform.gradient.cells import holds_floats, with_pairs
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.reverse import Reverse, substituted
 from relay_tune.transform.gradient.tapes import Tapes
 from relay_tune.transform.gradient.typed_nodes import let_block, tuple_of
+from relay_tune.transform.language.a_normal_form import ToANormalForm
 from relay_tune.transform.language.fresh_copy import fresh_copy
+from relay_tune.typing.infer import infer_types
 
 
 @dataclass(frozen=True)
@@ -45,10 +49,11 @@ class _Request:
 
 def differentiated(module: Module, names: Sequence[str]) -> Module:
     """The module with the functions `names`, which stand for derivatives, made programs."""
-    requests = [_request(module, name) for name in names]
     free = Names.of(module)
     types = AdjointTypes(module.types, free)
     values, tapes = AdjointValues(types, free), Tapes(free)
+    module = _prepared(module, names, values)
+    requests = [_request(module, name) for name in names]
     activity = Activity(module.functions, types)
     activity.spread(
         [each.body for each in requests], {var for each in requests for var in each.wrt}
@@ -60,6 +65,20 @@ def differentiated(module: Module, names: Sequence[str]) -> Module:
     functions = {name: _own_copy(tapes.function(function)) for name, function in added.items()}
     data = {**module.types, **types.definitions(), **tapes.definitions()}
     return replace(module, functions={**module.functions, **functions}, types=data)
+
+
+def _prepared(module: Module, names: Sequence[str], values: AdjointValues) -> Module:
+    """The typed module with what is differentiated in A-normal form, and pairs of cells in it."""
+    used = {each for name in names for each in {name} | reachable(module, name)}
+    functions = {name: each for name, each in module.functions.items() if name in used}
+    nodes = post_order(*functions.values())
+    if any(holds_floats(node, values) for node in nodes):
+        paired = with_pairs(module, values)
+        types = {**paired.types, **values.types.definitions()}
+        module = infer_types(replace(paired, types=types))
+        functions = {name: each for name, each in module.functions.items() if name in used}
+    named = ToANormalForm()(replace(module, functions=functions))
+    return replace(module, functions={**module.functions, **named.functions})
 
 
 def _reverse(reverse: Reverse, user: UserValues, request: _Request) -> Function:
@@ -102,9 +121,10 @@ def _inlined(module: Module, call: Expr) -> Expr:
     """The body of the function that is called, in the arguments of the call; if it calls itself,
     the call."""
     assert isinstance(call, Call) and isinstance(call.callee, GlobalVar), call
-    callee = module[call.callee.name]
-    if call.callee.name in reachable(module, call.callee.name):
+    name = call.callee.name
+    if name in reachable(module, name):
         return call
+    callee = module[name]
     return substituted(callee.body, dict(zip(callee.params, call.arguments, strict=True)))
 
 

@@ -41,7 +41,7 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.provenance import made_for
 from relay_tune.ir.trampoline import Recursive
 from relay_tune.ir.traversal import free_vars, map_pattern_vars, pattern_vars, rewrite
-from relay_tune.ir.types import UNIT, TupleType, Type
+from relay_tune.ir.types import UNIT, RefType, TupleType, Type
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated
 from relay_tune.op_rules.gradient.table import adjoints_of
 from relay_tune.transform.gradient.activity import Activity
@@ -128,6 +128,8 @@ class Reverse:
     names: Names
     tapes: Tapes
     functions: dict[str, Function] = field(default_factory=dict)
+    definitions: dict[Expr, Expr] = field(default_factory=dict)
+    """What variables are bound to."""
     _split: dict[str, SplitFunction] = field(default_factory=dict)
 
     def block(self, title: str, body: Expr, adjoint: Adjoint) -> Sweeping:
@@ -140,6 +142,7 @@ class Reverse:
             bindings.append((variable("result", type_of(body)), body))
             body = bindings[-1][0]
             self.activity.add(body)
+        self.definitions.update(bindings)
         sweep = _Sweep(self, title)
         sweep.contribute(body, adjoint)
         for var, value in reversed(bindings):
@@ -259,8 +262,10 @@ class _Sweep:
     def _simple(self, var: Var, value: Expr, adjoint: Adjoint) -> None:
         """What has no blocks inside and calls no function of the program."""
         match value:
-            case RefCreate() | RefRead() | RefWrite():
+            case RefRead() | RefWrite():
                 self._cell(value, adjoint)
+            case Tuple() if _is_pair(self.of.types, type_of(value)):
+                self._new_cell(var, value)
             case _ if adjoint is None:
                 return
             case Var():
@@ -283,12 +288,41 @@ class _Sweep:
                     self.contribute(argument, each)
 
     def _cell(self, value: Expr, adjoint: Adjoint) -> None:
-        raise NotImplementedError(value)
+        """Reading adds to the adjoint of a cell's value; writing takes it, and leaves zero.
+
+        Cells with floats are pairs; the adjoint is in the second one.
+        """
+        match value:
+            case RefRead() if adjoint is not None and (cell := self._adjoint_cell(value.ref)):
+                known = self._bound("d_cell", _read(cell))
+                given = self.of.values.value(adjoint, known)
+                self._bound("_", _written(cell, self.of.values.sum(known, given)))
+            case RefWrite() if cell := self._adjoint_cell(value.ref):
+                taken = self._bound("d_cell", _read(cell))
+                zero = self.of.values.zero(type_of(taken), value.value)
+                self._bound("_", _written(cell, zero))
+                self.contribute(value.value, taken)
+
+    def _adjoint_cell(self, cell: Expr) -> Expr | None:
+        """The second cell of the pair whose first one `cell` is."""
+        match self.of.definitions.get(cell):
+            case TupleGetItem(tuple_value=pair, index=0):
+                return field_of(pair, 1) if _is_pair(self.of.types, type_of(pair)) else None
+            case _:
+                return None
+
+    def _new_cell(self, pair: Var, value: Tuple) -> None:
+        """What the first cell of a new pair held in the beginning has the adjoint that is left."""
+        first = self.of.definitions.get(value.fields[0])
+        if isinstance(first, RefCreate):
+            self.contribute(first.value, self._bound("d_cell", _read(field_of(pair, 1))))
 
     def _constructor(self, call: Call, constructor: Constructor, adjoint: Adjoint) -> None:
         """Take the adjoints of fields that change out of that of the whole."""
         data = self.of.types.data(type_of(call))
         is_active = self.of.activity.is_active
+        if constructor.name not in data.constructors:
+            return
         assert isinstance(adjoint, Expr)
         fields = self.of.types.constructor_fields_of(data, constructor.name, type_of(adjoint))
         wanted = [place for place in fields if is_active(call.arguments[place])]
@@ -434,6 +468,25 @@ class _Sweep:
         bound = self._bound(name, code)
         for var, part in zip(returned, unpacked(bound, len(returned)), strict=False):
             self.contribute(var, part)
+
+
+def _is_pair(types: AdjointTypes, type_: Type) -> bool:
+    """Whether a type is that of a pair of cells, with a value and its adjoint."""
+    match type_:
+        case TupleType(fields=(RefType(value=value), RefType())):
+            return types.has_adjoint(value)
+        case _:
+            return False
+
+
+def _read(cell: Expr) -> RefRead:
+    held = type_of(cell)
+    assert isinstance(held, RefType)
+    return RefRead(cell, type=held.value)
+
+
+def _written(cell: Expr, value: Expr) -> RefWrite:
+    return RefWrite(cell, value, type=UNIT)
 
 
 @dataclass

@@ -20,7 +20,7 @@ from relay_tune.ir.expr import (
     VarPattern,
     WildcardPattern,
 )
-from relay_tune.ir.types import UNIT, TupleType, Type
+from relay_tune.ir.types import UNIT, TupleType, Type, TypeCall
 
 Binding = tuple[Var, Expr]
 """`let var = value`."""
@@ -52,7 +52,8 @@ def function_call(name: str, arguments: Sequence[Expr], result: Type) -> Call:
 
 def constructed(constructor: Constructor, fields: Sequence[Expr], type_: Type) -> Call:
     """A value of a data type."""
-    return Call(constructor, tuple(fields), type=type_)
+    arguments = type_.arguments if isinstance(type_, TypeCall) else ()
+    return Call(constructor, tuple(fields), None, arguments, type=type_)
 
 
 def tuple_of(fields: Iterable[Expr]) -> Tuple:
