@@ -6,7 +6,7 @@ before:
 
 after:
     %r = (ref(%x), ref(0f));
-    let %_ = ref_write(%r.1, 0f);
+    let %_ = ref_write(%r.1, 0f);  once the value is found
     ref_write(%r.0, %y)
 
 The second cell is zero after each write. What it may hold from before, when a cell was only read
@@ -42,8 +42,9 @@ from relay_tune.ir.traversal import bound_vars, post_order, rewrite_with_origina
 from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import RefType, TupleType, Type
 from relay_tune.op_rules.matching import is_opaque_function
+from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.adjoint_values import AdjointValues
-from relay_tune.transform.gradient.typed_nodes import type_of
+from relay_tune.transform.gradient.typed_nodes import type_of, variable
 from relay_tune.typing.type_terms import parts, with_parts
 
 
@@ -70,6 +71,15 @@ def with_pairs(module: Module, values: AdjointValues) -> Module:
         name: pairs.function(function, constructors) for name, function in module.functions.items()
     }
     return replace(module, functions=functions, types=types)
+
+
+def is_pair(types: AdjointTypes, type_: Type) -> bool:
+    """Whether a type is that of a pair of cells, with a value and its adjoint."""
+    match type_:
+        case TupleType(fields=(RefType(value=value), RefType())):
+            return types.has_adjoint(value)
+        case _:
+            return False
 
 
 class _Pairs:
@@ -157,10 +167,16 @@ class _Nodes:
                 return replace(node, ref=TupleGetItem(node.ref, 0))
             case RefWrite():
                 assert isinstance(original, RefWrite)
-                clear = RefWrite(TupleGetItem(node.ref, 1), self._zero(original, node.value))
-                return Let(Var("_"), clear, replace(node, ref=TupleGetItem(node.ref, 0)))
+                return self._write(original, node)
             case _:
                 raise AssertionError(node)
+
+    def _write(self, original: RefWrite, node: RefWrite) -> Expr:
+        """The value comes first: it may have been read from the cell."""
+        value, pair = variable("value", type_of(original.value)), Var("cell")
+        clear = RefWrite(TupleGetItem(pair, 1), self._zero(original, value))
+        write = RefWrite(TupleGetItem(pair, 0), value, span=node.span)
+        return Let(pair, node.ref, Let(value, node.value, Let(Var("_"), clear, write)))
 
     def _zero(self, original: Expr, value: Expr) -> Expr:
         assert isinstance(original, RefCreate | RefWrite)

@@ -17,6 +17,7 @@ from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.adjoint_values import AdjointValues, UserValues
 from relay_tune.transform.gradient.calls import reachable
 from relay_tune.transform.gradient.cells import holds_floats, with_pairs
+from relay_tune.transform.gradient.forward import Forward
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.reverse import Reverse, substituted
 from relay_tune.transform.gradient.tapes import Tapes
@@ -60,8 +61,14 @@ def differentiated(module: Module, names: Sequence[str]) -> Module:
     )
     reverse = Reverse(module.functions, types, values, activity, free, tapes)
     user = UserValues(values)
-    made = {each.name: _reverse(reverse, user, each) for each in requests}
-    added = {**made, **reverse.functions, **values.functions}
+    forward = Forward(module.functions, types, values, activity, free)
+    made = {
+        each.name: _forward(forward, user, each)
+        if each.mode == "tangent"
+        else _reverse(reverse, user, each)
+        for each in requests
+    }
+    added = {**made, **reverse.functions, **forward.functions, **values.functions}
     functions = {name: _own_copy(tapes.function(function)) for name, function in added.items()}
     data = {**module.types, **types.definitions(), **tapes.definitions()}
     return replace(module, functions={**module.functions, **functions}, types=data)
@@ -91,6 +98,16 @@ def _reverse(reverse: Reverse, user: UserValues, request: _Request) -> Function:
     adjoints = [user.given(swept.adjoints.get(var), var) for var in request.wrt]
     returned = tuple_of((swept.result, tuple_of(adjoints)))
     body = let_block([*swept.bindings, *swept.backward], returned)
+    return replace(request.function, body=body, result_type=None, type=None)
+
+
+def _forward(forward: Forward, user: UserValues, request: _Request) -> Function:
+    """A derivative in forward mode."""
+    for var, given in zip(request.wrt, request.given, strict=True):
+        forward.tangents[var] = user.taken(given)
+    carried = run(forward.block(request.body))
+    tangent = user.given(carried.tangent, carried.result)
+    body = let_block(carried.bindings, tuple_of((carried.result, tangent)))
     return replace(request.function, body=body, result_type=None, type=None)
 
 

@@ -47,6 +47,7 @@ from relay_tune.op_rules.gradient.table import adjoints_of
 from relay_tune.transform.gradient.activity import Activity
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.adjoint_values import AdjointValues, fields_of_adjoint
+from relay_tune.transform.gradient.cells import is_pair
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.patterns import pattern_adjoint, with_names
 from relay_tune.transform.gradient.tapes import Tapes
@@ -264,7 +265,7 @@ class _Sweep:
         match value:
             case RefRead() | RefWrite():
                 self._cell(value, adjoint)
-            case Tuple() if _is_pair(self.of.types, type_of(value)):
+            case Tuple() if is_pair(self.of.types, type_of(value)):
                 self._new_cell(var, value)
             case _ if adjoint is None:
                 return
@@ -307,7 +308,7 @@ class _Sweep:
         """The second cell of the pair whose first one `cell` is."""
         match self.of.definitions.get(cell):
             case TupleGetItem(tuple_value=pair, index=0):
-                return field_of(pair, 1) if _is_pair(self.of.types, type_of(pair)) else None
+                return field_of(pair, 1) if is_pair(self.of.types, type_of(pair)) else None
             case _:
                 return None
 
@@ -468,15 +469,6 @@ class _Sweep:
         bound = self._bound(name, code)
         for var, part in zip(returned, unpacked(bound, len(returned)), strict=False):
             self.contribute(var, part)
-
-
-def _is_pair(types: AdjointTypes, type_: Type) -> bool:
-    """Whether a type is that of a pair of cells, with a value and its adjoint."""
-    match type_:
-        case TupleType(fields=(RefType(value=value), RefType())):
-            return types.has_adjoint(value)
-        case _:
-            return False
 
 
 def _read(cell: Expr) -> RefRead:
