@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from relay_tune.ir.expr import Call, Expr, Tuple, TupleGetItem, Var
 from relay_tune.ir.operator import Operator
-from relay_tune.ir.traversal import children, post_order
+from relay_tune.ir.traversal import children, post_order, rewrite
 from relay_tune.ir.types import TupleType, Type
 from relay_tune.op_rules.gradient.derived import derived_tangent, plus
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated
@@ -41,11 +41,18 @@ def tangents_of(call: Call, result: Expr, tangents: Sequence[Adjoint]) -> Adjoin
     ]
     found = _weighted(pairs)
 
+    shapes = dict(_places(given, result))
+
+    def known(node: Expr) -> Expr:
+        """What is left of the unknowns lends its shape only."""
+        return shapes.get(node, node)
+
     def tangent(part: Adjoint) -> Adjoint:
         if isinstance(part, tuple):
             fields = tuple(tangent(each) for each in part)
             return None if all(each is None for each in fields) else fields
-        return None if part is None else found.get(part)
+        weight = None if part is None else found.get(part)
+        return rewrite(weight, known) if isinstance(weight, Expr) else weight
 
     return tangent(given)
 
@@ -56,6 +63,19 @@ def _unknown(type_: Type | None) -> Adjoint:
         return tuple(_unknown(part) for part in type_.fields)
     var = Var("u", type_, type=type_)
     return var if is_float(var) else None
+
+
+def _places(given: Adjoint, value: Expr) -> list[tuple[Expr, Expr]]:
+    """Each unknown with the part of a value that it is the adjoint of."""
+    if isinstance(given, Expr):
+        return [(given, value)]
+    if given is None or not isinstance(value.type, TupleType):
+        return []
+    return [
+        pair
+        for place, (part, type_) in enumerate(zip(given, value.type.fields, strict=True))
+        for pair in _places(part, TupleGetItem(value, place, type=type_))
+    ]
 
 
 def _pairs(adjoint: Adjoint, tangent: Adjoint) -> list[tuple[Expr, Adjoint]]:
