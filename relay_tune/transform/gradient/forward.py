@@ -247,6 +247,9 @@ class Forward:
         return None
 
     def _branches(self, var: Var, node: If | Match, out: list[Binding]) -> Going:
+        if isinstance(node, Match) and not node.clauses:
+            out.append((var, node))
+            return None
         arms: list[tuple[Pattern | None, Carried]] = []
         for pattern, body in self._arms(node):
             before: list[Binding] = []

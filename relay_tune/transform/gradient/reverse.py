@@ -372,7 +372,8 @@ class _Sweep:
 
     def _branches(self, var: Var, node: If | Match, adjoint: Adjoint) -> Sweeping:
         """Sweep the branches of an if, or the clauses of a match."""
-        if adjoint is None and not self.of.activity.has_work(node):
+        is_idle = adjoint is None and not self.of.activity.has_work(node)
+        if is_idle or (isinstance(node, Match) and not node.clauses):
             self.forward.append((var, node))
             return None
         arms: list[_Arm] = []
