@@ -131,6 +131,45 @@ def channels_first() -> TensorProgram:
     return _program((x, w), compute("y", (3, 8, 19), element))
 
 
+def first_convolution(
+    channels: int = 3,
+    taps: int = 7,
+    *,
+    data: str = "uint8",
+    stride: int = 2,
+    dilation: int = 1,
+    spare: int = 0,
+    border: int = 0,
+    results: int = 20,
+) -> TensorProgram:
+    """A convolution of few channels, which lie one behind the other, to channels-last results.
+
+    The rows have `spare` columns behind the last window, and a border of sixes.
+    """
+    out = 4
+    size = (out - 1) * stride + (taps - 1) * dilation + 1
+    x = input_tensor("x", (channels, size - 2 * border, size + spare - 2 * border), data)
+    w = input_tensor("w", (taps, taps, channels, results), "int8")
+    c, kh, kw = Axis("c", channels), Axis("kh", taps), Axis("kw", taps)
+
+    def inside(i: Scalar, h: Scalar, v: Scalar) -> Scalar:
+        value: Scalar = x[i, h - border, v - border]
+        for place, extent in zip((h, v), x.shape[1:], strict=True):
+            value = select(binary("lt", place, extent + border), value, 6)
+            value = select(binary("ge", place, border), value, 6)
+        return value
+
+    wide = (channels, size, size + spare)
+    bordered = compute("bordered", wide, inside) if border else x
+
+    def element(h: Scalar, v: Scalar, o: Scalar) -> Scalar:
+        value = bordered[c, h * stride + kh * dilation, v * stride + kw * dilation]
+        product = cast(value, "int32") * cast(w[kh, kw, c, o], "int32")
+        return reduce("sum", [c, kh, kw], product)
+
+    return _program((x, w), compute("y", (out, out, results), element))
+
+
 def _program(inputs: tuple[Input, Input], y: Any, *, constant: bool = True) -> TensorProgram:
     x, w = inputs
     if not constant:
@@ -175,4 +214,10 @@ PROGRAMS: dict[str, Make] = {
     "depthwise 1x3": lambda: depthwise((3, 8), (1, 3)),
     "depthwise multiplier": lambda: depthwise((4, 5), channels=6, multiplier=3),
     "depthwise, channels first": channels_first,
+    "first convolution": first_convolution,
+    "first convolution with spare columns": lambda: first_convolution(spare=1),
+    "first convolution int8": lambda: first_convolution(2, 3, data="int8"),
+    "first convolution with a border": lambda: first_convolution(1, 5, border=2, stride=1),
+    "first convolution int8 with a border": lambda: first_convolution(data="int8", border=3),
+    "first convolution, dilation": lambda: first_convolution(1, 3, dilation=2),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
 
@@ -18,7 +19,7 @@ from relay_tune.codegen.kernels.vector_lanes import LANE, VectorLanes
 from relay_tune.codegen.llvm_types import BYTES, intrinsic_suffix, memory_type
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.byte_lookup import TABLE_SIZE, looked_up_byte
-from relay_tune.tensor.expression import INDEX, Axis, Load, Tensor
+from relay_tune.tensor.expression import INDEX, Axis, Load, Tensor, Word
 from relay_tune.tensor.lane_rows import pieces
 from relay_tune.tensor.size import is_symbolic, surely_less
 
@@ -76,6 +77,34 @@ class LoadWriter:
         if lane == 1:
             return self._load_vector(tensor, offset.without(LANE))
         return self._load_strided(load, offset.without(LANE), lane)
+
+    def load_word(self, word: Word) -> Value | None:
+        """A word of elements that lie side by side, one for all lanes; None if it is no such."""
+        first = word.elements[0]
+        if not isinstance(first, Load) or first.tensor in self.registers:
+            return None
+        tensor, offsets = first.tensor, list(self._offsets(word, first.tensor))
+        begin = offsets[0] if offsets else None
+        if begin is None or begin.coefficient(LANE) or len(offsets) < len(word.elements):
+            return None
+        if any(offset != begin.shift(n) for n, offset in enumerate(offsets)):
+            return None
+        ends = (begin, begin.shift(len(offsets) - 1))
+        if self.lanes.vector.mask is not None and not all(self._is_inside(tensor, e) for e in ends):
+            return None
+        self.pending.flush(tensor)
+        pointer = self.writer.address(self.pointers[tensor], begin, BYTES[tensor.dtype])
+        kind = memory_type(word.dtype)
+        loaded = self._loaded(tensor, f"load {kind}, ptr {pointer}, align {BYTES[tensor.dtype]}")
+        return Value(loaded, word.dtype)
+
+    def _offsets(self, word: Word, tensor: Tensor) -> Iterator[Affine]:
+        """Where those elements of a word are that are in a tensor."""
+        for element in word.elements:
+            if isinstance(element, Load) and element.tensor is tensor:
+                offset = self.indices.flat_offset(tensor, element.indices)
+                if isinstance(offset, Affine):
+                    yield offset
 
     def _looked_up(self, load: Load) -> Value | None:
         """Bytes of a table that registers hold, where the target has such instructions."""

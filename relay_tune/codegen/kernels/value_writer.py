@@ -107,6 +107,9 @@ class ValueWriter:
                 arithmetic = self.lanes.arithmetic(operand.dtype, operand.lanes)
                 return reinterpret_value(arithmetic, operand, expression.dtype)
             case Word():
+                whole = self.loads.load_word(expression)
+                if whole is not None:
+                    return whole
                 lanes, texts = self.lanes.together(*map(self.value, expression.elements))
                 narrow = self.lanes.arithmetic(expression.elements[0].dtype, lanes)
                 return Value(put_together(narrow, texts), expression.dtype, lanes)

@@ -69,6 +69,7 @@ class Access:
             shuffled as well as loaded; 0 where lanes share nothing.
         fresh: the share of what it reads that no load before has read, which differs by a constant.
         is_joined: whether it loads a part of a word whose register another load counts.
+        is_in_row: whether that part lies beside what the other one loads.
         streams: the places that it reads from at a time, less than 1 if others lie beside it.
     """
 
@@ -81,6 +82,7 @@ class Access:
     fresh: float = 1.0
     streams: float = 1.0
     is_joined: bool = False
+    is_in_row: bool = False
 
     @property
     def all_bytes(self) -> int:

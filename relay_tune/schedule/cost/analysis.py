@@ -117,6 +117,7 @@ def _analysis(subject: _Subject) -> NestAnalysis:
     if match is not None:
         body = _parts_alone(body)
     words = words_made(nest)
+    made = sum(word.joins + word.operations for word in words)
     body = loaded_in_parts(body, words, nest)
     store_bytes = DTYPES[nest.target.dtype].itemsize
     around = prod(nest.target.shape) * store_bytes
@@ -127,7 +128,7 @@ def _analysis(subject: _Subject) -> NestAnalysis:
         match=match,
         body_accesses=body,
         result_accesses=with_siblings(tuple(accesses_of(nest.result, constants, near)), nest.axes),
-        body_operations=_body_operations(nest, converting) - sum(w.operations for w in words),
+        body_operations=_body_operations(nest, converting) - made,
         result_operations=(
             shared_operation_count(nest.result, written_out)
             if written_out

@@ -42,7 +42,7 @@ def _put_together(tile: Tile) -> Iterator[float]:
             made = distinct_places(
                 word.form, tile.extents, tile.written_out, tile.vector, tile.choice.lanes
             )
-        yield word.operations * made / steps
+        yield word.instructions(tile.vector) * made / steps
 
 
 def has_own_sums(tile: Tile) -> bool:

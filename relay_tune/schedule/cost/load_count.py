@@ -93,6 +93,8 @@ def _counts(
     if access.form is None:
         return tile.vectors * lanes, tile.vectors * lanes
     terms = access.form.terms
+    if access.is_in_row and tile.vector not in terms:
+        return 0.0, 0.0
     own = tuple([each for each in tile.extents.items() if each[0] in terms])
     steps = tuple([each for each in unrolled.items() if each[0] in terms]) if unrolled else ()
     loaded, held = _affine_counts(access, tile.analysis.nest, tile.vector, lanes, own, steps)

@@ -5,8 +5,11 @@ y[i, j] = sum(k) dot(word(x[i, j + k], x[i + 1, j + k], ..), w[k])      word(x[i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from relay_tune.schedule.nests.nest import Nest
-from relay_tune.tensor.expression import DOT_PRODUCTS, Binary, Scalar, Word
+from relay_tune.tensor.affine import axis_affine
+from relay_tune.tensor.expression import DOT_PRODUCTS, Binary, Load, Scalar, Word
 from relay_tune.tensor.walk import sub_expressions
 
 
@@ -17,3 +20,16 @@ def made_words(nest: Nest) -> tuple[Scalar, ...]:
         return ()
     sides = (body.left, body.right)
     return tuple(s for s in sides if any(isinstance(n, Word) for n in sub_expressions(s)))
+
+
+def in_row(elements: Sequence[Scalar]) -> Load | None:
+    """The first one of elements that lie side by side in memory; None if they do not."""
+    loads = [element for element in elements if isinstance(element, Load)]
+    if len(loads) != len(elements) or len({load.tensor for load in loads}) != 1:
+        return None
+    forms = [axis_affine(load.indices[-1]) for load in loads]
+    first = forms[0]
+    if first is None or any(form != first.shift(n) for n, form in enumerate(forms)):
+        return None
+    outer = {load.indices[:-1] for load in loads}
+    return loads[0] if len(outer) == 1 else None

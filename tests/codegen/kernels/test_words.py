@@ -29,6 +29,24 @@ def test_elements_stand_in_order(dtype: str, lanes: int, target) -> None:
     np.testing.assert_array_equal(word_of(list(values)), expected)
 
 
+@pytest.mark.parametrize("target", TARGETS, ids=str)
+@pytest.mark.parametrize("dtype", SIZES)
+def test_neighbours_are_one_load_wherever_they_begin(dtype: str, target) -> None:
+    """Loop variables choose the word, which all lanes take."""
+    group, info, lanes = SIZES[dtype], np.iinfo(dtype), 8
+    x, out = argument("x", COUNT, dtype), argument("out", 8 * lanes, "int32")
+    values = np.random.default_rng(0).integers(info.min, info.max + 1, COUNT).astype(dtype)
+
+    def element(i: Scalar) -> Scalar:
+        first = i // lanes * 3
+        return word([x[first + n] for n in range(group)])
+
+    body = elementwise(out, lanes, 8 * lanes, element)
+    found = run_native(body, {x: values, out: np.zeros(8 * lanes, np.int32)}, target)[out]
+    rows = np.stack([values[3 * n : 3 * n + group] for n in range(8)])
+    np.testing.assert_array_equal(found, np.repeat(rows.view("<i4")[:, 0], lanes))
+
+
 @pytest.mark.parametrize("lanes", [0, 16])
 def test_numbers_may_be_among_them(lanes: int) -> None:
     x, out = argument("x", COUNT, "uint8"), argument("out", COUNT, "int32")

@@ -11,6 +11,9 @@ from relay_tune.tensor.expression import Scalar, Tensor, binary, cast
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.tensor import Input, WordView, compute, input_tensor
 
+SIGN_BITS = -(1 << 31) + 0x808080
+"""The first bit of each byte of a word: what bytes of the other sign have changed."""
+
 
 def part(operand: Operand, element: Scalar) -> Scalar:
     """An element as one of a word; bytes of another sign with their first bit changed."""

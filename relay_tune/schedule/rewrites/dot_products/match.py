@@ -84,6 +84,14 @@ class Operand:
         known = (*self.start.terms.values(), self.start.constant)
         return not any(factor % self.group for factor in known)
 
+    @property
+    def is_in_rows(self) -> bool:
+        """Whether elements lie side by side, as words anywhere in rows that axes begin in."""
+        is_last = self.dimension + 1 == self.load.tensor.rank
+        bytes_alike = (self.load.dtype, self.dtype) in OTHER_SIGN or self.load.dtype == self.dtype
+        known = all(isinstance(term, Axis) for term in self.start.terms)
+        return is_last and self.step == 1 and bytes_alike and known and not is_float(self.dtype)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DotProducts:
@@ -105,6 +113,19 @@ class DotProducts:
     def operands(self) -> tuple[Operand, Operand]:
         """Both."""
         return self.left, self.right
+
+    @property
+    def in_rows(self) -> Operand | None:
+        """The operand whose words are loaded where they lie, wherever they begin, if there is one.
+
+        All lanes of a vector take the same word of it: they run along the last axis of the stage.
+        """
+        moving = [each for each in self.operands if not each.is_aligned]
+        if len(moving) != 1 or not moving[0].is_in_rows:
+            return None
+        lanes = self.stage.axes[-1]
+        is_spread = lanes.extent != 1 and lanes not in axes_of(moving[0].load)
+        return moving[0] if is_spread else None
 
     @property
     def rounds(self) -> bool:
@@ -130,16 +151,16 @@ def match_dot_products(
 ) -> DotProducts | None:
     """How a stage is computed by dot products of a pattern; None if it is none.
 
-    Of several axes that words can be made of, it is one with the fewest words. Elements lose digits
-    only where `rounds` says so.
+    Of several axes that words can be made of, it is one with the fewest words, and of those one
+    whose words are loaded where they lie. Elements lose digits only where `rounds` says so.
     """
     ways = (way for way in _ways(stage, pattern) if rounds or not way.rounds)
-    return min(ways, key=lambda way: (_copies(way), way.steps), default=None)
+    return min(ways, key=lambda way: (_copies(way), way.steps, way.in_rows is None), default=None)
 
 
 def _copies(way: DotProducts) -> int:
-    """Operands of which each element is in several words."""
-    return sum(not each.is_aligned for each in way.operands)
+    """Operands of which each element is copied into several words."""
+    return sum(not (each.is_aligned or each is way.in_rows) for each in way.operands)
 
 
 def _ways(stage: Tensor, pattern: WordPattern) -> Iterator[DotProducts]:

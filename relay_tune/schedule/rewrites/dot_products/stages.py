@@ -30,6 +30,7 @@ from relay_tune.schedule.rewrites.dot_products.match import (
     expression_of_multiples,
     match_dot_products,
 )
+from relay_tune.schedule.rewrites.dot_products.neighbours import neighbour_word
 from relay_tune.schedule.rewrites.dot_products.windows import (
     Window,
     data_word,
@@ -84,7 +85,12 @@ def _in_words(found: DotProducts, pattern: WordPattern, rewriting: Rewriting) ->
     assert isinstance(total, Reduce)
     window = window_of(found)
     steps = Axis(found.axis.name, found.words)
-    left, right = (_word(each, window, steps, rewriting) for each in found.operands)
+    left, right = (
+        neighbour_word(each, steps, rewriting)
+        if each is found.in_rows
+        else _word(each, window, steps, rewriting)
+        for each in found.operands
+    )
     axes = [steps if axis is found.axis else axis for axis in total.axes]
     body = reduce("sum", axes, binary(pattern.name, left, right))
     sums = Computed(

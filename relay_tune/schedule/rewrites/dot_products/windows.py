@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relay_tune.schedule.nests.rewritten_stages import Rewriting
-from relay_tune.schedule.rewrites.dot_products.elements import constant_words, part
+from relay_tune.schedule.rewrites.dot_products.elements import SIGN_BITS, constant_words, part
 from relay_tune.schedule.rewrites.dot_products.match import (
     DotProducts,
     Operand,
@@ -39,9 +39,6 @@ from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.tensor.size import is_integer
 from relay_tune.tensor.tensor import compute, words_of
 from relay_tune.tensor.walk import axes_of, substitute
-
-SIGN_BITS = -(1 << 31) + 0x808080
-"""The first bit of each byte of a word: what bytes of the other sign have changed."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
