@@ -183,6 +183,7 @@ PROGRAMS: dict[str, Make] = {
     "uint8 by int8": dense,
     "int8 by int8": lambda: dense(data="int8"),
     "uint8 by uint8": lambda: dense(weights="uint8"),
+    "int8 in whole words": lambda: dense(data="int8", steps=24),
     "int8 by uint8": lambda: dense(data="int8", weights="uint8"),
     "int16 by int8": lambda: dense(data="int16"),
     "weights by columns": lambda: dense(transposed=True, steps=16),

@@ -1,6 +1,7 @@
-"""Which operands of dot products a reduction puts together in registers.
+"""Which operands of dot products a reduction makes in registers.
 
 y[i, j] = sum(k) dot(word(x[i, j + k], x[i + 1, j + k], ..), w[k])      word(x[i, j + k], ..)
+y[i, j] = sum(k) dot(xor(x[i, k], 0x80808080), w[k, j])                 xor(x[i, k], 0x80808080)
 """
 
 from __future__ import annotations
@@ -9,17 +10,15 @@ from collections.abc import Sequence
 
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import axis_affine
-from relay_tune.tensor.expression import DOT_PRODUCTS, Binary, Load, Scalar, Word
-from relay_tune.tensor.walk import sub_expressions
+from relay_tune.tensor.expression import DOT_PRODUCTS, Binary, Load, Scalar
 
 
 def made_words(nest: Nest) -> tuple[Scalar, ...]:
-    """The operands of dot products in the body of a nest that are made of narrow elements."""
+    """The operands of dot products in the body of a nest that are no words in memory."""
     body = nest.body
     if not isinstance(body, Binary) or body.operation not in DOT_PRODUCTS:
         return ()
-    sides = (body.left, body.right)
-    return tuple(s for s in sides if any(isinstance(n, Word) for n in sub_expressions(s)))
+    return tuple(side for side in (body.left, body.right) if not isinstance(side, Load))
 
 
 def in_row(elements: Sequence[Scalar]) -> Load | None:

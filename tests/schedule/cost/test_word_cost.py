@@ -12,14 +12,15 @@ from relay_tune.schedule.cost.load_count import body_loads
 from relay_tune.schedule.cost.tile import Tile, tile_of
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.dot_products.record import DOT_PRODUCTS
-from tests.schedule.integer_products import depthwise
+from relay_tune.tensor.program import TensorProgram
+from tests.schedule.integer_products import dense, depthwise
 
 MACHINE = machine_of(parse_target("x86_64-linux-gnu:cascadelake"))
 
 
-def analysis() -> NestAnalysis:
+def analysis(program: TensorProgram | None = None) -> NestAnalysis:
     (algorithm,) = (each for each in DOT_PRODUCTS if each.name == UNSIGNED_BY_SIGNED.name)
-    plan = plan_program(depthwise((6, 5))).with_algorithm(algorithm())
+    plan = plan_program(program or depthwise((6, 5))).with_algorithm(algorithm())
     (nest,) = plan.nests
     constants = frozenset(tensor for tensor, _ in plan.program.constants)
     return analyse(nest, constants)
@@ -54,3 +55,9 @@ def test_the_parts_of_a_word_fill_one_register() -> None:
     loads = body_loads(tile((1, 2, 4, 16), 3))
     assert sum(loads.counts) == 4 * 4 + 2  # of data, of weights
     assert sum(loads.held) == 4 + 2
+
+
+def test_words_of_another_sign_are_changed_once_for_all_columns() -> None:
+    nest = analysis(dense(data="int8", steps=24, columns=32))
+    (word,) = nest.words
+    assert nest.body_operations == word.instructions(nest.nest.axes[-1]) == 1

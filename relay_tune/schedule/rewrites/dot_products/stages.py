@@ -23,7 +23,7 @@ from math import prod
 from relay_tune.machine.pattern import WORD_BITS, WordPattern
 from relay_tune.schedule.nests.constant_stages import folded
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
-from relay_tune.schedule.rewrites.dot_products.elements import part
+from relay_tune.schedule.rewrites.dot_products.elements import SIGN_BITS, part
 from relay_tune.schedule.rewrites.dot_products.match import (
     DotProducts,
     Operand,
@@ -53,8 +53,12 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import is_float, numpy_dtype
+from relay_tune.tensor.size import nominal
 from relay_tune.tensor.tensor import Computed, Input, compute, words_of
 from relay_tune.tensor.walk import axes_of, substitute
+
+MOST_SUMS = 64
+"""Sums beside each other that one tile has on any processor that wants bytes of certain signs."""
 
 
 def has_dot_products(program: TensorProgram, pattern: WordPattern, *, rounds: bool = False) -> bool:
@@ -88,6 +92,8 @@ def _in_words(found: DotProducts, pattern: WordPattern, rewriting: Rewriting) ->
     left, right = (
         neighbour_word(each, steps, rewriting)
         if each is found.in_rows
+        else _moved_word(each, steps)
+        if _is_moved_in_registers(found, each, rewriting)
         else _word(each, window, steps, rewriting)
         for each in found.operands
     )
@@ -110,6 +116,33 @@ def _in_words(found: DotProducts, pattern: WordPattern, rewriting: Rewriting) ->
             * literal(moved.offset, "int32")
         ),
     )
+
+
+def _is_moved_in_registers(found: DotProducts, operand: Operand, rewriting: Rewriting) -> bool:
+    """Whether words of another sign are changed where they are multiplied, and not in a copy.
+
+    So are those in memory that one tile of sums reads, once. A copy of them costs as much as it
+    saves: it reads and writes each word, where one instruction changes the word for all lanes.
+    """
+    source, at = operand.load.tensor, operand.dimension
+    is_constant = source in rewriting.constants or not _is_given(rewriting.now(source))
+    if not operand.offset or is_constant or not operand.is_aligned or at + 1 != source.rank:
+        return False
+    total = found.stage.body
+    assert isinstance(total, Reduce)
+    used = axes_of(operand.load)
+    points = prod(nominal(axis.extent) for axis in (*found.stage.axes, *total.axes) if axis in used)
+    sums = prod(nominal(axis.extent) for axis in found.stage.axes if axis not in used)
+    is_read_once = points <= prod(map(nominal, source.shape)) and sums <= MOST_SUMS
+    return is_read_once and source.shape[at] % operand.group == 0
+
+
+def _moved_word(operand: Operand, step: Axis) -> Scalar:
+    """The word of an operand at a step, with the first bit of each byte changed."""
+    *before, _ = operand.load.indices
+    words = words_of(operand.load.tensor, operand.group)
+    place = expression_of_multiples(operand.start, operand.group) + step
+    return binary("xor", words[(*before, place)], SIGN_BITS)
 
 
 def _word(operand: Operand, window: Window | None, step: Axis, rewriting: Rewriting) -> Scalar:

@@ -75,6 +75,24 @@ def test_which_operands_there_are_words_of() -> None:
     assert offsets(PAIRS, "uint16", "int8") is offsets(PAIRS, "int32", "int8") is None
 
 
+@pytest.mark.parametrize(
+    ("program", "copies"),
+    [
+        (dense(data="int8", steps=24), 0),
+        (dense(data="int8", steps=23), 1),  # not in whole words
+        (dense(data="int8", steps=24, columns=200), 1),  # several tiles read each word
+        (convolution(8, data="int8"), 1),  # so do the places of a window
+        (dense(data="int8", steps=24, weights="uint8"), 0),
+    ],
+)
+def test_words_of_another_sign_are_copied_where_they_are_read_again(
+    program: TensorProgram, copies: int
+) -> None:
+    (algorithm,) = (each for each in DOT_PRODUCTS if each.name == UNSIGNED_BY_SIGNED.name)
+    nests = plan_program(program).with_algorithm(algorithm()).nests
+    assert len({nest.target.viewed for nest in nests}) == copies + 1
+
+
 def test_along_which_axis_words_lie() -> None:
     def steps(program: TensorProgram, pattern: WordPattern) -> tuple[str, int]:
         found = match_dot_products(program.outputs[0], pattern)
