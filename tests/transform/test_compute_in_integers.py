@@ -189,6 +189,33 @@ def test_what_else_is_computed_between_bytes(body: str) -> None:
     assert_same_bytes(module, random_bytes((2, 3, 5, 7), "uint8"))
 
 
+@pytest.mark.parametrize(
+    "pool, is_in_integers",
+    [
+        ("nn.avg_pool2d(%0, pool_size=[2, 2], strides=[2, 2])", True),
+        ("nn.avg_pool2d(%0, pool_size=[2, 3], dilation=[2, 1])", True),
+        ('nn.avg_pool2d(%0, pool_size=[2, 2], layout="NHWC")', True),
+        ("nn.avg_pool2d(%0, pool_size=[3, 3], padding=[1, 1], count_include_pad=True)", True),
+        ("nn.avg_pool2d(%0, pool_size=[3, 3], padding=[1, 1])", False),  # fewer at the border
+        ("nn.avg_pool2d(%0, pool_size=[2, 2], strides=[2, 2], ceil_mode=True)", False),
+        ("nn.avg_pool1d(reshape(%0, newshape=[2, 3, 35]), pool_size=[5])", True),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+def test_averages_over_windows_of_one_size_are_sums_of_bytes(
+    pool: str, is_in_integers: bool, dtype: str
+) -> None:
+    letter = "u8" if dtype == "uint8" else "i8"
+    module = quantized(
+        f"""%x: Tensor[(2, 3, 5, 7), {dtype}]) {{
+          %0 = qnn.dequantize(%x, 0.03f, 9{letter});
+          qnn.quantize({pool}, 0.0307f, 2u8, out_dtype="uint8")
+        }}"""
+    )
+    after = assert_same_bytes(module, random_bytes((2, 3, 5, 7), dtype), is_built=dtype == "int8")
+    assert ('out_dtype="int32"' in after.astext()) == is_in_integers
+
+
 def _dense(depth: int, scale: str = "0.5f", weight: str = "int8") -> Callable[..., Module]:
     text = f"""%x: Tensor[(2, {depth}), uint8], %w: Tensor[(3, {depth}), {weight}]) {{
           %0 = qnn.dequantize(%x, {scale}, 0u8);
