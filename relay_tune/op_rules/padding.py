@@ -1,6 +1,6 @@
 """Operators that read elements around their data, so that others may write them.
 
-nn.conv2d(%x, W, padding=[1, 1]) reads zeros; nn.max_pool2d reads less than any number.
+nn.conv2d(%x, W, padding=[1, 1]) reads zeros; nn.max_pool2d reads the least number of its type.
 """
 
 from __future__ import annotations
@@ -22,6 +22,12 @@ from relay_tune.typing.windows import pad_pairs
 
 FILTERED_CHANNELS = 16
 """Convolutions of fewer channels are computed directly."""
+
+_LEAST = {
+    **dict.fromkeys(("float32", "float64", "float16"), -math.inf),
+    **{"uint8": 0.0, "int8": -128.0},
+}
+"""The least number of types that images have."""
 
 Widths: TypeAlias = tuple[tuple[int, int], ...]
 """How many elements are added before and after, by axis."""
@@ -82,13 +88,12 @@ def padded_widths(call: Call, layout: str) -> Widths:
 
 
 def _maximum_padding(call: Call) -> Padding | None:
-    """Less than any number, around images of floats."""
+    """No more than any number, around images."""
     type_ = tensor_type(call.arguments[0])
-    if type_ is None or type_.dtype not in ("float32", "float64", "float16"):
+    least = None if type_ is None else _LEAST.get(type_.dtype)
+    if least is None or attribute(call, "ceil_mode", False):
         return None
-    if attribute(call, "ceil_mode", False):
-        return None
-    return _padding(call, attribute(call, "layout"), -math.inf)
+    return _padding(call, attribute(call, "layout"), least)
 
 
 def _padding(call: Call, layout: str, value: float) -> Padding | None:

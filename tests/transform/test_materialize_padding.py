@@ -97,6 +97,20 @@ def test_lone_max_pool_pads_with_the_lowest_value(
     assert_same_meaning(before, after)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+def test_max_pools_of_bytes_pad_with_the_least_byte(
+    dtype: str, typed: Any, assert_same_meaning: Any
+) -> None:
+    pool = "nn.max_pool2d(minimum(%x, %x), pool_size=[3, 3], padding=[1, 1])"
+    before = typed(f"(%x: Tensor[(1, 2, 4, 5), {dtype}]) {{ {pool} }}")
+    after = MaterializePadding()(before)
+    pads = [node for node in post_order(after.main) if operator_name(node) == "nn.pad"]
+    (value,) = (constant_data(node.arguments[1]) for node in pads)
+    assert value == np.iinfo(dtype).min
+    assert value.dtype == dtype
+    assert_same_meaning(before, after)
+
+
 def test_average_pool_keeps_its_padding(typed: Any) -> None:
     pool = 'nn.avg_pool2d(%x, pool_size=[3, 3], padding=[1, 1], layout="NHWC")'
     module = typed(f"({X}) {{ {pool} }}")
