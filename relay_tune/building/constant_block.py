@@ -10,7 +10,7 @@ import numpy as np
 
 from relay_tune.runtime.aligned_memory import aligned_bytes, rounded_up
 from relay_tune.runtime.freed_memory import give_back_memory
-from relay_tune.schedule.loops.packing import PackRecipe
+from relay_tune.schedule.packing import PackRecipe
 from relay_tune.tensor.deferred_array import ConstantData, array_of
 
 GIVEN_BACK_BYTES = 32 << 20

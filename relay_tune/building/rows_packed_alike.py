@@ -18,6 +18,7 @@ from relay_tune.ir.expr import Function
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.constant_passes import reads_constants_once
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.size import UndecidedSizeError
 
@@ -76,7 +77,12 @@ class _Choosing:
             own = self._schedule(primitive)
         except UndecidedSizeError:  # which is said where the code for all sizes is written
             return few
-        return own if few is None else self._cheaper(primitive, cases, own, few)
+        if few is None:
+            return own
+        choices = own.algorithm.packing(few.choices)
+        if own.algorithm != DIRECT and choices is not None:
+            own = Schedule(choices)
+        return self._cheaper(primitive, cases, own, few)
 
     def with_packing(self, primitive: Primitive, leader: Schedule) -> Primitive:
         """The primitive with those parts that share it under the packing of a schedule."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import islice
 
 from relay_tune.remembered import remembered
-from relay_tune.schedule.loops.packing import PackedConstant
 from relay_tune.schedule.loops.row_block_loops import points as row_block_points
 from relay_tune.schedule.loops.row_block_loops import row_block_loops
 from relay_tune.schedule.loops.tile import TiledNest, tile_nest
+from relay_tune.schedule.packing import PackedConstant
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks

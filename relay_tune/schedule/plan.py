@@ -89,14 +89,20 @@ class Plan:
 
         The direct one comes first, those of several rewrites last.
         """
-        if self.packing is not None:
-            return (self.packing.algorithm,)
         if not self._algorithms:
             new = [DIRECT]
             while new:
                 self._algorithms.extend(new)
                 new = [found for before in new for found in self._offers_after(before)]
-        return tuple(self._algorithms)
+        return tuple(each for each in self._algorithms if self._keeps_packing(each))
+
+    def _keeps_packing(self, algorithm: AppliedAlgorithm) -> bool:
+        """Whether constants can be packed as the plan's packing has them."""
+        if self.packing is None or algorithm == self.packing.algorithm:
+            return True
+        if self.packing.algorithm != DIRECT or algorithm == DIRECT:
+            return False
+        return algorithm.packing(self.packing.choices) == self.packing.choices
 
     def _offers_after(self, before: AppliedAlgorithm) -> Iterator[AppliedAlgorithm]:
         """The algorithms of one rewrite more that are worth a look."""
@@ -150,7 +156,7 @@ class Plan:
         if other.algorithm not in self.algorithms:
             return self
         direct = self.with_algorithm(DIRECT)
-        return replace(direct, packing=other, _others={}, _spaces={}, _defaults={})
+        return replace(direct, packing=other, _others={}, _spaces={}, _algorithms=[], _defaults={})
 
     def with_accuracy(self, accuracy: Accuracy) -> Plan:
         """The direct plan of the same program, with the algorithms of another accuracy."""

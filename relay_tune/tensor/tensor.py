@@ -33,6 +33,14 @@ class Computed(Tensor):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Panels(Computed):
+    """Weights that a kernel converts once for many uses: stored, never a part of what reads them.
+
+    They are made of constants alone. The first dimension counts panels, the last one has columns.
+    """
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class WordView(Tensor):
     """The words of int32 that a tensor of narrow integers is; the last dimension has whole ones."""
 
@@ -82,6 +90,13 @@ def compute(name: str, shape: Sequence[int], element: Callable[..., Scalar]) -> 
     )
     body = element(*axes)
     return Computed(name=name, shape=tuple(shape), dtype=body.dtype, axes=axes, body=body)
+
+
+def panels_of(made: Computed) -> Panels:
+    """The same tensor as panels of weights."""
+    return Panels(
+        name=made.name, shape=made.shape, dtype=made.dtype, axes=made.axes, body=made.body
+    )
 
 
 def procedure(

@@ -6,7 +6,7 @@ import pytest
 from relay_tune.building.build import build
 from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.frontend.relay_text import parse
-from relay_tune.schedule.loops.packing import PackedAxis, PackRecipe
+from relay_tune.schedule.packing import PackedAxis, PackRecipe
 from relay_tune.tensor.deferred_array import deferred
 from relay_tune.transform.bind_parameters import BindParameters
 

@@ -18,7 +18,7 @@ from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.interpreter.interpret import interpret
-from relay_tune.schedule.loops.packing import PackRecipe
+from relay_tune.schedule.packing import PackRecipe
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.store_weights import StoreWeights
 from relay_tune.tuning.tuned_build import build as tuned_build

@@ -114,3 +114,16 @@ def test_convolutions_read_floats(tmp_path):
         "nn.conv2d(%x, %w, kernel_size=[3, 3], channels=4)",
     )
     np.testing.assert_array_equal(model(data), rt.build(plain, threads=1)(data))
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("target", TARGETS)
+def test_any_number_of_rows(bits, target):
+    """Of which few and many have code of their own."""
+    values, weights, expected = middles(bits, 96, 256, 32)
+    typed = module(values, "%x: Tensor[(?, 256), float32]", f"nn.relu(nn.dense(%x, {weights}))")
+    model = rt.build(typed, threads=1, target=target)
+    for rows in (1, 3, 9, 16, 17, 100):
+        data = RANDOM.standard_normal((rows, 256)).astype(np.float32)
+        wanted = np.maximum(data @ expected.T, 0)
+        np.testing.assert_allclose(model(data), wanted, rtol=1e-4, atol=1e-3)

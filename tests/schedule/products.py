@@ -167,3 +167,35 @@ NO_PRODUCTS: dict[str, Callable[[], TensorProgram]] = {
     "open rows": open_rows,
 }
 """What is none, or one whose weights are used too rarely."""
+
+
+def stored(
+    rows: int, steps: int, columns: int, *, block: int = 32, zero: int = 0, bits: int = 8
+) -> TensorProgram:
+    """relu(x w + 0.5) with weights (number - zero) * scale, a scale for each block of steps.
+
+    Numbers of 8 bits are bytes, those of 4 lie in words.
+    """
+    in_word = 1 if bits == 8 else 32 // bits
+    x = input_tensor("x", (rows, steps), "float32")
+    q = input_tensor("q", (columns, steps // in_word), "int8" if bits == 8 else "int32")
+    s = input_tensor("s", (columns, steps // block), "float32")
+    k = Axis("k", steps)
+
+    def weight(o: Scalar, c: Scalar) -> Scalar:
+        number = cast(q[o, c // in_word], "int32")
+        if in_word > 1:
+            left = 32 - bits - cast(c % in_word, "int32") * bits
+            number = binary("shr", binary("shl", number, left), 32 - bits)
+        return (cast(number, "float32") - float(zero)) * s[o, c // block]
+
+    w = compute("w", (columns, steps), weight)
+    product = compute(
+        "product", (rows, columns), lambda i, o: reduce("sum", [k], x[i, k] * w[o, k])
+    )
+    result = compute("relu", (rows, columns), lambda i, j: binary("max", product[i, j] + 0.5, 0.0))
+    rng = np.random.default_rng(0)
+    low, high = np.iinfo(q.dtype).min, np.iinfo(q.dtype).max
+    numbers = rng.integers(low, high, q.shape, endpoint=True).astype(q.dtype)
+    scales = (rng.random(s.shape) / 2**bits).astype(np.float32)
+    return TensorProgram((x,), (result,), ((q, numbers), (s, scales)))

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import IO, Any
 
-from relay_tune.schedule.loops.packing import PackedAxis, PackRecipe
+from relay_tune.schedule.packing import PackedAxis, PackRecipe
 
 LENGTH_BYTES = 8
 

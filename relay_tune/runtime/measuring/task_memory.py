@@ -12,7 +12,7 @@ from relay_tune.runtime.aligned_memory import aligned_bytes
 from relay_tune.runtime.measuring.guarded_buffer import GuardedBuffer
 from relay_tune.runtime.measuring.inputs import Array, MeasureInputs, as_bytes
 from relay_tune.runtime.measuring.paged_buffer import PagedBuffer
-from relay_tune.schedule.loops.packing import PackRecipe
+from relay_tune.schedule.packing import PackRecipe
 
 MOST_HELD_BYTES = 1 << 30
 HELD_SHARE = 1 / 8

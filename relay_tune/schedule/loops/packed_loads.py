@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from relay_tune.schedule.loops.packing import PackedAxis, PackedConstant, PackRecipe
 from relay_tune.schedule.nests.nest import Nest
+from relay_tune.schedule.packing import PackedAxis, PackedConstant, PackRecipe
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Load, Tensor
 from relay_tune.tensor.index import FlatView

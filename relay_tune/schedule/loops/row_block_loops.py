@@ -28,7 +28,7 @@ def row_block_loops(
     """The group as one loop over its blocks, in parallel unless there is little to do."""
     number = Axis("block", blocks.whole + blocks.at_end)
     whole = _nests(blocks.nests, choices, constants, blocks)
-    packed = list(whole.packed)
+    packed = [*blocks.packed, *whole.packed]
     body = _from(blocks.base, number * blocks.rows, whole.body)
     if blocks.last:
         last = _nests(blocks.last, choices, constants, blocks)

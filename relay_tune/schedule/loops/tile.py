@@ -18,13 +18,13 @@ from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.loops.intrinsic_tile import IntrinsicTile
 from relay_tune.schedule.loops.loop_shapes import loop_over, parallel_loop
 from relay_tune.schedule.loops.open_axes import edge_tiles, open_choice
-from relay_tune.schedule.loops.packing import PackedConstant
 from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
 from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
 from relay_tune.schedule.loops.register_tile import RegisterTile
 from relay_tune.schedule.loops.tile_points import TilePosition
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
+from relay_tune.schedule.packing import PackedConstant
 from relay_tune.tensor.expression import (
     INDEX,
     Axis,

@@ -19,6 +19,7 @@ from typing import Any
 from relay_tune.errors import InputError
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.accuracy import Accuracy, Exactness
+from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nests.constant_stages import fold_constant_stages
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.row_groups.groups import Step
@@ -54,6 +55,10 @@ Grouped = Callable[[Sequence[Step], Sequence[Tensor], Any], Sequence[Step | RowB
 Raises InputError where blocks are too large."""
 
 
+Packing = Callable[[Sequence[TileChoice], Any], Sequence[TileChoice]]
+"""packing(direct choices, parameters) -> the same with constants packed as the algorithm wants."""
+
+
 def runs_anywhere(_: Machine) -> bool:
     """What an algorithm needs that any machine can run."""
     return True
@@ -75,6 +80,8 @@ class Algorithm:
         fixed_cycles: what it costs beside its nests, from the tensors that these leave for each
             other; None if nothing.
         follows: the algorithms whose programs it may rewrite, beside those as they are written.
+        packing: the choices of a direct schedule with constants packed as it reads them; None if
+            it packs them in ways of its own.
     """
 
     name: str
@@ -87,6 +94,7 @@ class Algorithm:
     needs: Callable[[Machine], bool] = runs_anywhere
     fixed_cycles: Callable[[Collection[Tensor], Machine], float] | None = None
     follows: tuple[Algorithm, ...] = ()
+    packing: Packing | None = None
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -225,6 +233,17 @@ class AppliedAlgorithm:
             if each.algorithm.grouped is not None:
                 return tuple(each.algorithm.grouped(nests, outputs, each.parameters))
         return tuple(nests)
+
+    def packing(self, choices: Sequence[TileChoice]) -> tuple[TileChoice, ...] | None:
+        """The choices of a direct schedule that packs constants as this algorithm reads them.
+
+        None where no direct schedule does; `choices` say all else.
+        """
+        for each in self.rewrites:
+            if each.algorithm.packing is None:
+                return None
+            choices = each.algorithm.packing(choices, each.parameters)
+        return tuple(choices)
 
     def fixed_cycles(self, between: Callable[[], Collection[Tensor]], machine: Machine) -> float:
         """The estimated cycles that its nests do not know; `between` are what these leave."""

@@ -15,6 +15,7 @@ from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.split import SPLIT
 from relay_tune.schedule.rewrites.strassen.record import STRASSEN
+from relay_tune.schedule.rewrites.weight_panels.record import PANELS
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 
 
@@ -55,4 +56,4 @@ class Algorithms(Sequence[Algorithm]):
         return len(self._known)
 
 
-ALGORITHMS = Algorithms(SPLIT, STRASSEN, BF16X3, BF16X6, *DOT_PRODUCTS, WINOGRAD, ROWS)
+ALGORITHMS = Algorithms(SPLIT, STRASSEN, BF16X3, BF16X6, *DOT_PRODUCTS, PANELS, WINOGRAD, ROWS)

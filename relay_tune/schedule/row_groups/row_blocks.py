@@ -20,6 +20,7 @@ from math import prod
 
 from relay_tune.errors import InputError
 from relay_tune.schedule.nests.nest import Nest, fuse_axes, with_roots
+from relay_tune.schedule.packing import PackedConstant
 from relay_tune.schedule.row_groups.groups import Member, RowGroup
 from relay_tune.schedule.row_groups.line_gaps import with_gaps
 from relay_tune.schedule.row_groups.row_axes import RowAxis
@@ -46,6 +47,7 @@ class RowBlocks:
         last: the members on what is left at the end; empty if nothing is.
         buffers: the local tensors.
         last_rows: the rows of a block at the end.
+        packed: the constants that the nests read in an order of their own.
     """
 
     group: RowGroup
@@ -56,6 +58,7 @@ class RowBlocks:
     last: tuple[Nest, ...]
     buffers: tuple[Buffer, ...]
     last_rows: int
+    packed: tuple[PackedConstant, ...] = ()
 
     @property
     def whole(self) -> int:

@@ -25,7 +25,7 @@ from relay_tune.runtime.measuring.inputs import MeasureInputs, load_inputs, save
 from relay_tune.runtime.measuring.message import Slot, SlotKind, read_message, write_message
 from relay_tune.runtime.measuring.random_inputs import measure_inputs
 from relay_tune.runtime.measuring.timing import time_runs
-from relay_tune.schedule.loops.packing import PackedAxis, PackRecipe
+from relay_tune.schedule.packing import PackedAxis, PackRecipe
 from relay_tune.transform.infer import InferTypes
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from relay_tune.runtime.measuring.inputs import MeasureInputs
 from relay_tune.runtime.measuring.task_memory import HeldTasks, held_bytes
-from relay_tune.schedule.loops.packing import PackedAxis, PackRecipe
+from relay_tune.schedule.packing import PackedAxis, PackRecipe
 
 COUNT = 1 << 10
 BYTES = 4 * COUNT

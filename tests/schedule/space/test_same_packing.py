@@ -3,7 +3,7 @@
 import numpy as np
 
 from relay_tune.schedule.apply import apply_schedule
-from relay_tune.schedule.loops.packing import PackRecipe
+from relay_tune.schedule.packing import PackRecipe
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD

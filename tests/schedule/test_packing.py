@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relay_tune.schedule.loops.packing import PackedAxis, PackRecipe
+from relay_tune.schedule.packing import PackedAxis, PackRecipe
 
 
 def gathered(recipe: PackRecipe, data: np.ndarray) -> np.ndarray:
