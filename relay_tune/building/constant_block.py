@@ -50,6 +50,7 @@ class ConstantBlock:
 
     def add(self, data: ConstantData, recipe: PackRecipe | None = None) -> int:
         """The offset in bytes of a constant, packed by `recipe`; equal requests share it."""
+        recipe = None if recipe is None else recipe.merged
         key = (id(data), recipe)
         known = self._entries.get(key)
         if known is None:

@@ -8,7 +8,7 @@ Tiles at the edge are filled up with zeros, so that the kernel reads whole vecto
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
@@ -64,6 +64,17 @@ class PackRecipe:
     def size(self) -> int:
         """The packed number of elements."""
         return prod(self.shape)
+
+    @property
+    def merged(self) -> PackRecipe:
+        """The recipe of the same bytes with plain axes that follow each other as one."""
+        found: list[PackedAxis] = []
+        for axis in self.plain:
+            if found and found[-1].stride == axis.stride * axis.extent:
+                last = found.pop()
+                axis = PackedAxis(last.extent * axis.extent, axis.stride, 1)
+            found.append(axis)
+        return replace(self, plain=tuple(found))
 
     def pack(self, data: np.ndarray) -> np.ndarray:
         """The packed array of `data` (any shape, its elements in row-major order)."""

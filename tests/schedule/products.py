@@ -170,15 +170,22 @@ NO_PRODUCTS: dict[str, Callable[[], TensorProgram]] = {
 
 
 def stored(
-    rows: int, steps: int, columns: int, *, block: int = 32, zero: int = 0, bits: int = 8
+    rows: int,
+    steps: int,
+    columns: int,
+    *,
+    block: int = 32,
+    zero: int = 0,
+    bits: int = 8,
+    dtype: str = "int8",
 ) -> TensorProgram:
     """relu(x w + 0.5) with weights (number - zero) * scale, a scale for each block of steps.
 
-    Numbers of 8 bits are bytes, those of 4 lie in words.
+    Numbers of 8 bits are bytes of `dtype`, those of 4 lie in words.
     """
     in_word = 1 if bits == 8 else 32 // bits
     x = input_tensor("x", (rows, steps), "float32")
-    q = input_tensor("q", (columns, steps // in_word), "int8" if bits == 8 else "int32")
+    q = input_tensor("q", (columns, steps // in_word), dtype if bits == 8 else "int32")
     s = input_tensor("s", (columns, steps // block), "float32")
     k = Axis("k", steps)
 

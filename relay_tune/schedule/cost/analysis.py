@@ -19,6 +19,7 @@ from relay_tune.schedule.cost.access import (
 )
 from relay_tune.schedule.cost.word_cost import MadeWord, loaded_in_parts, words_made
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
+from relay_tune.schedule.loops.scaled_sums import has_integer_sums
 from relay_tune.schedule.nests.conversions import conversions
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.nests.operation_count import (
@@ -60,6 +61,8 @@ class NestAnalysis:
             those along which a window moves (groups of a convolution): a tile of several of them
             has more sums at a time, and no more lines in the same places of a cache.
         words: those that a step puts together; they are no part of `body_operations`.
+        integer_sums: whether dot products are summed as integers, block by block; what a block
+            takes beside them is no part of `body_operations`.
     """
 
     nest: Nest
@@ -78,11 +81,12 @@ class NestAnalysis:
     independent: tuple[int, ...]
     conversions: frozenset[Scalar]
     words: tuple[MadeWord, ...]
+    integer_sums: bool
 
     @property
     def has_blocks(self) -> bool:
-        """Whether constants of a narrow type are stored in blocks along the reduction."""
-        return bool(self.conversions) and len(self.nest.reduction) > 1
+        """Whether constants of a narrow type, or sums of integers, are in blocks of steps."""
+        return (bool(self.conversions) and len(self.nest.reduction) > 1) or self.integer_sums
 
     @property
     def accesses(self) -> tuple[Access, ...]:
@@ -144,13 +148,16 @@ def _analysis(subject: _Subject) -> NestAnalysis:
         independent=_independent(nest, body),
         conversions=converting,
         words=words,
+        integer_sums=has_integer_sums(nest),
     )
 
 
 def _body_operations(nest: Nest, converting: frozenset[Scalar]) -> float:
     if nest.body is None:
         return 0.0
-    return 1.0 if converting else operation_count(nest.body, reduced=True)
+    if converting or has_integer_sums(nest):
+        return 1.0
+    return operation_count(nest.body, reduced=True)
 
 
 def _parts_alone(accesses: tuple[Access, ...]) -> tuple[Access, ...]:

@@ -22,12 +22,17 @@ from relay_tune.tensor.walk import axes_of, sub_expressions
 
 REMEMBERED = 1 << 12
 
+OF_INTEGER_SUM = 4.0
+"""Instructions of a block's sum: its start, its conversion, its factor, its addition."""
+
 
 @remembered(REMEMBERED)
 def step_operations(tile: Tile) -> float:
     """Vector instructions of one step of a tile's reduction."""
     analysis = tile.analysis
     own = tile.vectors * analysis.body_operations + sum(_put_together(tile))
+    if analysis.integer_sums:
+        return own + tile.vectors * OF_INTEGER_SUM / _inner_steps(tile)
     if not analysis.conversions:
         return own
     return own + sum(_converted(tile))
@@ -45,9 +50,17 @@ def _put_together(tile: Tile) -> Iterator[float]:
         yield word.instructions(tile.vector) * made / steps
 
 
+def _inner_steps(tile: Tile) -> int:
+    """The steps of a block whose sum has registers of its own; one where none has."""
+    scaled = scaled_sum(tile.analysis.nest, tile.choice)
+    return 1 if scaled is None else prod(axis.extent for axis in scaled.inner)
+
+
 def has_own_sums(tile: Tile) -> bool:
     """Whether the sums of a block have registers of their own."""
     analysis = tile.analysis
+    if analysis.integer_sums:
+        return True
     return bool(analysis.conversions) and scaled_sum(analysis.nest, tile.choice) is not None
 
 

@@ -167,6 +167,8 @@ def body_loads(tile: Tile) -> BodyLoads:
 def _of_each_step(tile: Tile) -> Sequence[Access]:
     """The loads of a step; the scales of a block of constants are loaded once for all of its."""
     accesses, order = tile.analysis.body_accesses, tile.order
+    if tile.analysis.integer_sums:
+        return [a for a in accesses if a.form is None or a.form.coefficient(order[-1])]
     if not tile.analysis.conversions:
         return accesses
     inner = order[-2:] if len(order) > 2 else order[-1:]

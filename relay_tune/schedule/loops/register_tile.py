@@ -35,6 +35,7 @@ from relay_tune.tensor.expression import (
     Load,
     Scalar,
     Tensor,
+    cast,
     index_value,
     literal,
     neutral_element,
@@ -122,11 +123,11 @@ class RegisterTile:
                 bindings, outer, self.reduction, self._added(bindings, sums, nest.body)
             )
             return self._started(bindings, sums), loops
-        partial = self._accumulators(bindings)
+        partial = self._accumulators(bindings, scaled.term.dtype)
         around = self.reduction[: -len(scaled.inner)]
 
         def scaled_up(point: Point) -> Statement:
-            value = partial[point.cell] * self._value_at(scaled.factor, point)
+            value = cast(partial[point.cell], sums.dtype) * self._value_at(scaled.factor, point)
             return Store(sums, point.cell, sums[point.cell] + value)
 
         loops = self._reduction_loops(
@@ -135,14 +136,24 @@ class RegisterTile:
             scaled.inner,
             self._added(bindings, partial, scaled.term),
         )
-        parts = (self._started(bindings, partial), loops, self._over_tile(bindings, scaled_up))
+        parts = (
+            self._started(bindings, partial, scaled.start),
+            loops,
+            self._over_tile(bindings, scaled_up),
+        )
         whole: Statement = Allocate(partial, Block(parts))
         for axis in reversed(around):
             whole = loop_over(axis, whole)
         return self._started(bindings, sums), whole
 
-    def _started(self, bindings: dict[Axis, TilePosition], sums: Buffer) -> Statement:
-        """Registers with what changes nothing in a reduction."""
+    def _started(
+        self, bindings: dict[Axis, TilePosition], sums: Buffer, start: Scalar | None = None
+    ) -> Statement:
+        """Registers with what a reduction begins with; with what changes nothing if it is None."""
+        if start is not None:
+            return self._over_tile(
+                bindings, lambda point: Store(sums, point.cell, self._value_at(start, point))
+            )
         operation = self.nest.operation
         assert operation is not None
         neutral = literal(neutral_element(operation, sums.dtype), sums.dtype)
@@ -159,7 +170,8 @@ class RegisterTile:
 
         return self._over_tile(bindings, step, vectors_in_order=True)
 
-    def _accumulators(self, bindings: dict[Axis, TilePosition]) -> Buffer:
+    def _accumulators(self, bindings: dict[Axis, TilePosition], dtype: str | None = None) -> Buffer:
+        """Registers for the points of a tile, of the body's type if that is not said."""
         assert self.nest.body is not None
         shape = []
         for axis in self.nest.axes:
@@ -174,7 +186,7 @@ class RegisterTile:
         return Buffer(
             name="accumulators",
             shape=tuple(shape),
-            dtype=self.nest.body.dtype,
+            dtype=dtype or self.nest.body.dtype,
             scope=BufferScope.REGISTER,
         )
 

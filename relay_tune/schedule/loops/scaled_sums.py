@@ -5,6 +5,12 @@
 
 So scales of blocks of weights take one multiplication a block. The inner sums have registers of
 their own: tiles of several rows, which convert each weight once for all of them, keep theirs.
+
+    before:  y[i, o] = sum(b, v) float(select(v == 0, c[i, b], 0) + dot(w[o, b, v], q[i, b, v])) * f
+    after:   y[i, o] = sum(b) f * float(c[i, b] + sum(v) dot(w[o, b, v], q[i, b, v]))
+
+Dot products of words are summed as integers in any tile. What stands beside the first one is where
+the inner sum begins.
 """
 
 from __future__ import annotations
@@ -17,7 +23,15 @@ from operator import mul
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nests.nest import Nest
-from relay_tune.tensor.expression import Axis, Binary, Literal, Scalar
+from relay_tune.tensor.expression import (
+    DOT_PRODUCTS,
+    Axis,
+    Binary,
+    Cast,
+    Literal,
+    Scalar,
+    Select,
+)
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import axes_of
 
@@ -33,11 +47,18 @@ class ScaledSum:
         inner: the reduction axes of the inner sum, the last ones of the loops.
         term: what the inner sum adds up.
         factor: what each inner sum is multiplied by.
+        start: where each inner sum begins; None for zero.
     """
 
     inner: tuple[Axis, ...]
     term: Scalar
     factor: Scalar
+    start: Scalar | None = None
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether inner sums are integers, which become floats for each outer step."""
+        return self.term.dtype == "int32"
 
 
 def scaled_sum(nest: Nest, choice: TileChoice) -> ScaledSum | None:
@@ -45,10 +66,15 @@ def scaled_sum(nest: Nest, choice: TileChoice) -> ScaledSum | None:
     body, rows = nest.body, list(choice.tile)
     if body is None or nest.operation != "sum" or choice.vector < 0:
         return None
-    del rows[choice.vector]
-    if not body.dtype.startswith("float") or prod(rows) != 1:
+    if not body.dtype.startswith("float"):
         return None
     reduction = [nest.reduction[place] for place in choice.reduction_order]
+    whole = _integer_sum(body, reduction)
+    if whole is not None:
+        return whole
+    del rows[choice.vector]
+    if prod(rows) != 1:
+        return None
     factors = list(_factors(body))
     for begin in range(1, len(reduction)):
         inner = set(reduction[begin:])
@@ -60,6 +86,51 @@ def scaled_sum(nest: Nest, choice: TileChoice) -> ScaledSum | None:
             left = [each for each in factors if each not in shared]
             return ScaledSum(tuple(reduction[begin:]), fold(mul, left), fold(mul, shared))
     return None
+
+
+def has_integer_sums(nest: Nest) -> bool:
+    """Whether dot products of words are scaled block by block, in the order of the axes."""
+    is_sum = nest.body is not None and nest.operation == "sum"
+    return is_sum and nest.body is not None and _integer_sum(nest.body, nest.reduction) is not None
+
+
+def _integer_sum(body: Scalar, reduction: Sequence[Axis]) -> ScaledSum | None:
+    """The sum of floats in whose inner steps dot products are summed; None if it is no such."""
+    factors = _factors(body)
+    dots = [each for each in factors if isinstance(each, Cast) and _is_dot(each.operand)]
+    if len(dots) != 1:
+        return None
+    others = [each for each in factors if each is not dots[0]]
+    used = set(axes_of(*others))
+    inner = list(reduction)
+    while inner and used.intersection(inner):
+        inner.pop(0)
+    if not inner or not others:
+        return None
+    term, start = _from_start(dots[0].operand, inner)
+    return ScaledSum(tuple(inner), term, fold(mul, others), start)
+
+
+def _is_dot(node: Scalar) -> bool:
+    """Whether a node is a dot product of integers, or the sum of one and something else."""
+    if not isinstance(node, Binary) or node.dtype != "int32":
+        return False
+    if node.operation == "add":
+        return _is_dot(node.right)
+    return node.operation in DOT_PRODUCTS
+
+
+def _from_start(node: Scalar, inner: Sequence[Axis]) -> tuple[Scalar, Scalar | None]:
+    """What each inner step adds, and what the first one adds beside it."""
+    first = node.left if isinstance(node, Binary) and node.operation == "add" else None
+    if not isinstance(node, Binary) or not isinstance(first, Select) or len(inner) != 1:
+        return node, None
+    match first.condition, first.if_false:
+        case Binary(operation="eq", left=step, right=Literal(value=0)), Literal(value=0) if (
+            step is inner[0] and not set(inner) & set(axes_of(first.if_true))
+        ):
+            return node.right, first.if_true
+    return node, None
 
 
 def _factors(body: Scalar) -> Sequence[Scalar]:

@@ -88,11 +88,16 @@ def _packed_load(load: Load, nest: Nest, number: Axis) -> tuple[Load, PackedCons
     if form is None or not isinstance(load.tensor, FlatView) or not _is_regular(form, nest, number):
         return None
     plain = [axis for axis in steps if form.coefficient(axis)]
+    apart = form.coefficient(plain[-1]) if plain else 1
+    within = form.constant if form.constant < apart else 0
+    axes = [PackedAxis(axis.extent, form.coefficient(axis), 1) for axis in plain]
+    if apart > 1:  # elements of a word: each of them has a load
+        axes.append(PackedAxis(apart, 1, 1))
     recipe = PackRecipe(
-        form.constant,
+        form.constant - within,
         (PackedAxis(number.extent * column.extent, form.coefficient(column), column.extent),),
-        tuple(PackedAxis(axis.extent, form.coefficient(axis), 1) for axis in plain),
-    )
+        tuple(axes),
+    ).merged
     buffer = Buffer(
         name=f"{load.tensor.name}_packed",
         shape=(prod(recipe.shape),),
@@ -100,8 +105,9 @@ def _packed_load(load: Load, nest: Nest, number: Axis) -> tuple[Load, PackedCons
         scope=BufferScope.ARGUMENT,
     )
     index: Scalar = index_value(0)
-    for axis in (number, *plain, column):
+    for axis in (number, *plain):
         index = index * axis.extent + axis
+    index = (index * apart + within) * column.extent + column
     constant = PackedConstant(buffer, load.tensor.viewed, recipe)
     return Load(buffer, (index,), dtype=load.dtype), constant
 

@@ -63,13 +63,14 @@ def _rewritten(program: TensorProgram, parameters: Columns) -> TensorProgram | N
     return panel_program(program, parameters.columns)
 
 
-def _grouped(
+def grouped_panels(
     nests: Sequence[Step], outputs: Sequence[Tensor], parameters: Columns
 ) -> Sequence[Step | RowBlocks]:
+    """The products that read panels in blocks of one panel."""
     return with_panel_blocks(nests, outputs)
 
 
-def _packing(choices: Sequence[TileChoice], parameters: Columns) -> Sequence[TileChoice]:
+def packed_in_columns(choices: Sequence[TileChoice], parameters: Columns) -> Sequence[TileChoice]:
     """Direct choices with tiles as wide as a panel."""
     return [_with_columns(each, parameters.columns) for each in choices]
 
@@ -83,7 +84,12 @@ def _with_columns(choice: TileChoice, columns: int) -> TileChoice:
 
 
 PANELS = Algorithm(
-    "panels", _offers, Columns, rewritten=_rewritten, grouped=_grouped, packing=_packing
+    "panels",
+    _offers,
+    Columns,
+    rewritten=_rewritten,
+    grouped=grouped_panels,
+    packing=packed_in_columns,
 )
 """Products with weights of few bits: those of a panel of columns become floats once for all rows.
 

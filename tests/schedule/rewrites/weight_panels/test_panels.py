@@ -75,7 +75,7 @@ def test_columns_are_whole_panels() -> None:
 
 
 def recipes(plan: Plan, schedule: Schedule) -> set[PackRecipe]:
-    return {packed.recipe for packed in apply_schedule(plan, schedule).packed}
+    return {packed.recipe.merged for packed in apply_schedule(plan, schedule).packed}
 
 
 @pytest.mark.parametrize("bits", [4, 8])

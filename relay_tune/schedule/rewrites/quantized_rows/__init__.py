@@ -1,0 +1,1 @@
+"""Products with weights of few bits whose data are rounded to bytes when the program runs."""
