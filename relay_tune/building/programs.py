@@ -42,6 +42,7 @@ from relay_tune.first_order.without_weights import without_weights
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.remembered import results_for_one_build
+from relay_tune.schedule.accuracy import Accuracy
 
 
 @results_for_one_build()
@@ -69,7 +70,8 @@ def compile_program(
     if primitives is None:
         primitives = primitives_of(program_kernels(program), sizes, points)
     joined = with_shared_packing(primitives, program, target, threads, schedules)
-    packed = with_rows_packed_alike(joined, target, threads, schedules)
+    accuracy = Accuracy.FAST if defaults is None else defaults.accuracy
+    packed = with_rows_packed_alike(joined, target, threads, schedules, accuracy)
     possible = possible_in_place(program)
     primitives = with_pairs(packed, possible)
     every = [each for primitive in primitives.values() for each in primitive.with_parts()]

@@ -8,7 +8,7 @@ and many have a packing each. Kernels of few rows read weights once: their tile 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relay_tune.building.primitive import Packing, Primitive, PrimitiveCase
@@ -16,8 +16,9 @@ from relay_tune.building.primitives import ChooseSchedule, chosen_schedule
 from relay_tune.codegen.target import Target
 from relay_tune.ir.expr import Function
 from relay_tune.runtime.target_machine import machine_of
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.constant_passes import reads_constants_once
-from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.size import UndecidedSizeError
@@ -35,15 +36,18 @@ def with_rows_packed_alike(
     target: Target,
     threads: int,
     choose: ChooseSchedule | None,
+    accuracy: Accuracy = Accuracy.FAST,
 ) -> dict[Function, Primitive]:
     """The primitives of a program; their cases of rows pack weights alike.
 
     Where weights of the program are large, all do, and the code for all sizes: as that would alone,
-    or as few rows do, whatever is estimated to cost less. Else only few rows do: as the most whose
-    schedule reads weights once. Of equal primitives the first decides.
+    as few rows do, or as an algorithm for many rows wants it, whatever is estimated to cost least.
+    Else only few rows do: as the most whose schedule reads weights once. Of equal primitives the
+    first decides.
     """
     bound = LARGE_SHARE * machine_of(target).last_cache.bytes
-    choosing = _Choosing(target, threads, choose, _weights(primitives.values()) > bound)
+    is_large = _weights(primitives.values()) > bound
+    choosing = _Choosing(target, threads, choose, is_large, accuracy)
     leaders: dict[str, Schedule | None] = {}
 
     def packed(primitive: Primitive) -> Primitive:
@@ -64,6 +68,7 @@ class _Choosing:
     threads: int
     choose: ChooseSchedule | None
     is_large: bool
+    accuracy: Accuracy
 
     def leader(self, primitive: Primitive) -> Schedule | None:
         """The schedule as which cases pack; None where each has its own packing."""
@@ -79,31 +84,60 @@ class _Choosing:
             return few
         if few is None:
             return own
-        choices = own.algorithm.packing(few.choices)
-        if own.algorithm != DIRECT and choices is not None:
-            own = Schedule(choices)
-        return self._cheaper(primitive, cases, own, few)
+        return self._cheapest(primitive, cases, dict.fromkeys(self._leaders(primitive, own, few)))
+
+    def _leaders(self, primitive: Primitive, own: Schedule, few: Schedule) -> Iterator[Schedule]:
+        """The schedules as which all parts of a primitive may pack.
+
+        Some algorithms read constants as one of few rows packs them that has tiles of a width.
+        """
+        if own.algorithm == DIRECT or own.algorithm.packing(few.choices) is None:
+            yield own
+        yield few
+        if few.algorithm != DIRECT:
+            return
+        for algorithm in self._plan(primitive).algorithms_on(machine_of(self.target)):
+            choices = None if algorithm == DIRECT else algorithm.packing(few.choices)
+            if choices is not None:
+                yield Schedule(choices)
 
     def with_packing(self, primitive: Primitive, leader: Schedule) -> Primitive:
         """The primitive with those parts that share it under the packing of a schedule."""
+        packed = (self._packed(case.primitive, leader) for case in primitive.cases)
         cases = tuple(
-            replace(case, primitive=_packed(case.primitive, leader)) if self._shares(case) else case
-            for case in primitive.cases
+            replace(case, primitive=own) if self._shares(case) else case
+            for case, own in zip(primitive.cases, packed, strict=True)
         )
-        return replace(_packed(primitive, leader) if self.is_large else primitive, cases=cases)
+        return replace(self._packed(primitive, leader) if self.is_large else primitive, cases=cases)
 
-    def _cheaper(
-        self, primitive: Primitive, cases: Sequence[PrimitiveCase], own: Schedule, few: Schedule
+    def _cheapest(
+        self, primitive: Primitive, cases: Sequence[PrimitiveCase], leaders: Collection[Schedule]
     ) -> Schedule:
-        """The one of two schedules as which all pack; ratios of estimated times count alike."""
+        """The one of some schedules as which all pack, by ratios of estimated times.
+
+        Those of all few rows together count as much as that of many.
+        """
         machine = machine_of(self.target)
-        ratios = [
-            plan.with_packing(own).default_cycles(machine, self.threads)
-            / plan.with_packing(few).default_cycles(machine, self.threads)
-            for part in (primitive, *(case.primitive for case in cases))
-            for plan in (plan_program(part.program),)
-        ]
-        return own if sum(ratios) <= len(ratios) else few
+        totals = dict.fromkeys(leaders, 0.0)
+        if len(leaders) < 2:
+            return next(iter(leaders))
+        weights = {primitive: 1.0, **{case.primitive: 1 / len(cases) for case in cases}}
+        for part, weight in weights.items():
+            plan = self._plan(part)
+            cycles = {
+                leader: plan.with_packing(leader).default_cycles(machine, self.threads)
+                for leader in leaders
+            }
+            least = min(cycles.values())
+            for leader, own in cycles.items():
+                totals[leader] += weight * own / least
+        return min(totals, key=totals.__getitem__)
+
+    def _plan(self, primitive: Primitive) -> Plan:
+        return plan_program(primitive.program).with_accuracy(self.accuracy)
+
+    def _packed(self, primitive: Primitive, leader: Schedule) -> Primitive:
+        return replace(primitive, plan=self._plan(primitive).with_packing(leader))
 
     def _few_rows(self, cases: Sequence[PrimitiveCase]) -> Schedule | None:
         """The schedule of the most rows that reads weights once; if none does, that of the most."""
@@ -126,10 +160,6 @@ class _Choosing:
     def _schedule(self, primitive: Primitive) -> Schedule:
         plan = plan_program(primitive.program)
         return chosen_schedule(primitive.key, plan, self.target, self.threads, self.choose)
-
-
-def _packed(primitive: Primitive, leader: Schedule) -> Primitive:
-    return replace(primitive, plan=plan_program(primitive.program).with_packing(leader))
 
 
 def _weights(primitives: Iterable[Primitive]) -> int:

@@ -15,15 +15,12 @@ from math import prod
 from relay_tune.remembered import remembered
 from relay_tune.schedule.cost.tile import Tile, distinct_places
 from relay_tune.schedule.loops.scaled_sums import scaled_sum
-from relay_tune.schedule.nests.operation_count import instructions
+from relay_tune.schedule.nests.operation_count import instructions, operation_count
 from relay_tune.tensor.bit_fields import signed_field
 from relay_tune.tensor.expression import Axis, Cast, Scalar
 from relay_tune.tensor.walk import axes_of, sub_expressions
 
 REMEMBERED = 1 << 12
-
-OF_INTEGER_SUM = 4.0
-"""Instructions of a block's sum: its start, its conversion, its factor, its addition."""
 
 
 @remembered(REMEMBERED)
@@ -32,7 +29,7 @@ def step_operations(tile: Tile) -> float:
     analysis = tile.analysis
     own = tile.vectors * analysis.body_operations + sum(_put_together(tile))
     if analysis.integer_sums:
-        return own + tile.vectors * OF_INTEGER_SUM / _inner_steps(tile)
+        return own + tile.vectors * _of_integer_sum(tile)
     if not analysis.conversions:
         return own
     return own + sum(_converted(tile))
@@ -50,10 +47,13 @@ def _put_together(tile: Tile) -> Iterator[float]:
         yield word.instructions(tile.vector) * made / steps
 
 
-def _inner_steps(tile: Tile) -> int:
-    """The steps of a block whose sum has registers of its own; one where none has."""
+def _of_integer_sum(tile: Tile) -> float:
+    """Instructions of a block's sum for each of its steps: start, conversion, factor, addition."""
     scaled = scaled_sum(tile.analysis.nest, tile.choice)
-    return 1 if scaled is None else prod(axis.extent for axis in scaled.inner)
+    if scaled is None:
+        return operation_count(tile.analysis.nest.result, reduced=True)
+    once = operation_count(scaled.factor, reduced=False) + 2 + (scaled.start is not None)
+    return once / prod(axis.extent for axis in scaled.inner)
 
 
 def has_own_sums(tile: Tile) -> bool:

@@ -12,7 +12,6 @@ from relay_tune.schedule.rewrites.quantized_rows.match import BlockProduct, bloc
 from relay_tune.schedule.rewrites.quantized_rows.stages import is_possible, quantized_program
 from relay_tune.schedule.rewrites.weight_panels.record import (
     COLUMNS,
-    LEAST_ROWS,
     Columns,
     fits,
     grouped_panels,
@@ -22,6 +21,9 @@ from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import nominal
+
+LEAST_ROWS = 8
+"""With fewer rows, making words of the weights takes longer than their products."""
 
 
 def quantized(pattern: WordPattern) -> Algorithm:
