@@ -252,6 +252,19 @@ def positive_size(size: int) -> int:
     return symbolic_size(positive_part(dim_of(size)), max(nominal(size), 0))
 
 
+def without_constant(size: int) -> int:
+    """What is symbolic of a size: `size` less the number that is added to it; 0 of a number.
+
+    The difference of two sizes is a number where this is equal of both.
+    """
+    dim = dim_of(size)
+    if isinstance(dim, int):
+        return 0
+    if isinstance(dim, Polynomial):
+        return size - dict(dim.terms).get((), 0)
+    return size
+
+
 def size_symbols(size: int) -> frozenset[str]:
     """The names of the symbols that a size depends on."""
     return symbol_names(dim_of(size))

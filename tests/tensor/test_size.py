@@ -16,6 +16,7 @@ from relay_tune.tensor.size import (
     size_value,
     surely_less,
     symbolic_size,
+    without_constant,
 )
 
 N = symbolic_size(Symbol("n"), 64)
@@ -99,3 +100,10 @@ def test_what_depends_on_the_size_is_refused(ask: object) -> None:
 def test_divisibility() -> None:
     assert is_multiple(N * M * 6, 3 * N) and is_multiple(0, N) and is_multiple(N, N)
     assert not is_multiple(N, 2) and not is_multiple(4, N)
+
+
+def test_sizes_without_their_constants_are_equal_where_the_difference_is_a_number() -> None:
+    assert without_constant(N * M + 5) == without_constant(M * N) == N * M
+    assert without_constant(N + 1) == without_constant(N) == N
+    assert without_constant(N // 2 - 3) == N // 2
+    assert without_constant(7) == 0

@@ -6,7 +6,8 @@ while the points beside each other in memory are other vectors of the tile:
     y[0 * 56 + lane * 3136] = a            for each of 16 lanes: y[lane * 3136 + 0 .. 2] = (a, b)
     y[1 * 56 + lane * 3136] = b
 
-Held back, they become stores of whole rows, transposed in registers.
+Held back, they become stores of whole rows, transposed in registers. Neighbours differ by a number,
+wherever a row begins and however far apart lanes are: sizes known at run time only may be in both.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from relay_tune.codegen.llvm_types import BYTES, memory_type
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.lane_rows import pieces
+from relay_tune.tensor.size import without_constant
 
 
 @dataclass(slots=True)
 class _Held:
-    """The stores to one buffer that are held back.
+    """The stores to one buffer that are held back and have a start in common.
 
     Attributes:
         start: what all offsets have in common.
@@ -38,41 +40,53 @@ class _Held:
 
 
 class PendingStores:
-    """Stores that are held back; values must stay defined until `flush`."""
+    """Stores that are held back; values must stay defined until `flush`.
+
+    Stores that differ by a symbolic size, such as rows of an image of open width, are held apart:
+    the points of a tile are different elements whatever the size is.
+    """
 
     def __init__(self, writer: FunctionWriter, pointers: dict[Tensor, str]) -> None:
         self._writer = writer
         self._pointers = pointers
-        self._held: dict[Tensor, _Held] = {}
+        self._held: dict[Tensor, dict[int, _Held]] = {}
 
     def add(self, buffer: Tensor, offset: Affine, shape: Lanes, text: str) -> None:
         """Hold back a vector of stored elements; `offset` is that of its first lane."""
-        start = offset.shift(-offset.constant)
-        places = {offset.constant + shape.stride * lane for lane in range(shape.active)}
-        held = self._held.get(buffer)
-        if held is not None and (held.start.terms != start.terms or held.covered & places):
+        start = offset.shift(without_constant(offset.constant) - offset.constant)
+        position = offset.constant - start.constant
+        elements = {position + shape.stride * lane for lane in range(shape.active)}
+        if not self._is_beside(buffer, start, elements):
             self.flush(buffer)
-            held = None
-        if held is None:
-            held = self._held[buffer] = _Held(start)
-        held.covered |= places
+        known = self._held.setdefault(buffer, {})
+        held = known.setdefault(start.constant, _Held(start))
+        held.covered |= elements
         vectors = held.vectors.setdefault(shape, {})
-        vectors[offset.constant] = text
-        row = range(offset.constant - shape.lanes + 1, offset.constant + 1)
-        if all(place in vectors for place in row):
+        vectors[position] = text
+        row = range(position - shape.lanes + 1, position + 1)
+        if all(each in vectors for each in row):
             self._write(buffer, held.start.shift(row[0]), shape, [vectors.pop(n) for n in row])
+
+    def _is_beside(self, buffer: Tensor, start: Affine, elements: set[int]) -> bool:
+        """Whether elements belong to the tile that is held back, and are not stored yet."""
+        known = self._held.get(buffer, {})
+        if any(held.start.terms != start.terms for held in known.values()):
+            return False
+        same = known.get(start.constant)
+        return same is None or not same.covered & elements
 
     def flush(self, buffer: Tensor | None = None) -> None:
         """Write what is held back, for all buffers or one."""
         for each in list(self._held) if buffer is None else [buffer]:
-            held = self._held.pop(each, None)
-            if held is None:
-                continue
-            for shape, vectors in held.vectors.items():
-                for begin, row in _rows(vectors):
-                    for first, size in pieces(len(row), shape.lanes):
-                        start = held.start.shift(begin + first)
-                        self._write(each, start, shape, row[first : first + size])
+            for held in self._held.pop(each, {}).values():
+                self._write_all(each, held)
+
+    def _write_all(self, buffer: Tensor, held: _Held) -> None:
+        for shape, vectors in held.vectors.items():
+            for begin, row in _rows(vectors):
+                for first, size in pieces(len(row), shape.lanes):
+                    start = held.start.shift(begin + first)
+                    self._write(buffer, start, shape, row[first : first + size])
 
     def _write(self, buffer: Tensor, start: Affine, shape: Lanes, row: list[str]) -> None:
         """Store vectors whose first lanes lie beside each other from `start` on."""

@@ -98,17 +98,10 @@ class StoreWriter:
             self.values.loads.pending.flush(buffer)
             self._scatter(buffer, self.values.indices.affine_value(offset), value)
             return
-        if not is_symbolic(stride) and not is_symbolic(start.constant):
-            shape = Lanes(vector.lanes, vector.active, stride)
-            self.values.loads.pending.add(buffer, start, shape, value.text)
-            if not self.values.loads.unrolled:
-                self.values.loads.pending.flush(buffer)
-            return
-        self.values.loads.pending.flush(buffer)
-        for lane in range(vector.active):
-            text = self._lane(buffer, value, lane)
-            place = start.shift(stride * lane)
-            self._store_at(buffer, place, memory_type(buffer.dtype), text)
+        shape = Lanes(vector.lanes, vector.active, stride)
+        self.values.loads.pending.add(buffer, start, shape, value.text)
+        if not self.values.loads.unrolled:
+            self.values.loads.pending.flush(buffer)
 
     def _scatter(self, buffer: Tensor, offsets: Value, value: Value) -> None:
         """Lanes at computed places, stored one by one in order."""
