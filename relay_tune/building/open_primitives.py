@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from relay_tune.errors import FIX_SIZES, NoNativeCodeError
 from relay_tune.first_order.kinds import component_types, type_of
@@ -21,8 +22,18 @@ from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType
 from relay_tune.op.lower import lower_function, lower_sizes
 from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.expression import Load, Reduce
 from relay_tune.tensor.program import TensorProgram
-from relay_tune.tensor.size import EXAMPLE_SIZE, is_symbolic, nominal, symbolic_size
+from relay_tune.tensor.size import (
+    EXAMPLE_SIZE,
+    dim_of,
+    example_side,
+    is_symbolic,
+    nominal,
+    symbolic_size,
+)
+from relay_tune.tensor.tensor import Computed
+from relay_tune.tensor.walk import loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +103,52 @@ def usual_example(primitive: OpenPrimitive) -> Example:
     """The example for the code of a primitive: large enough for the windows in it.
 
     nn.conv1d(%x, W), kernel_size=[400]       512: windows of 400 do not fit an axis of 64
+    nn.conv2d(%x, W) with 32 channels         128: images of few channels are large
     """
     example = Example(least=decided_sizes(primitive.function))
-    while example.others < LARGEST_EXAMPLE and not is_possible(open_program(primitive, example)):
+    program = open_program(primitive, example)
+    while example.others < LARGEST_EXAMPLE and not is_possible(program):
         example = replace(example, others=2 * example.others)
-    return example
+        program = open_program(primitive, example)
+    return replace(example, own=image_sides(program, example.others))
+
+
+def image_sides(program: TensorProgram, others: int) -> dict[str, int]:
+    """The example's sizes of symbols along which windows of images slide, where not `others`.
+
+    Only where height and width are known at run time: these are two symbols of a product.
+    """
+    found: dict[str, int] = {}
+    for product in windowed_products(program):
+        extents = [axis.extent for axis in product.axes[1:]]
+        symbols = {symbol for extent in extents for symbol in symbol_names(dim_of(extent))}
+        side = example_side(max(map(_channels, loads(product.body))))
+        if len(symbols) > 1 and side > others:
+            found |= dict.fromkeys(symbols, side)
+    return found
+
+
+def _channels(read: Load) -> int:
+    """The elements of a pixel of an image of dynamic size; 1 where nothing is dynamic."""
+    shape = read.tensor.shape
+    return prod(n for n in shape if not is_symbolic(n)) if any(map(is_symbolic, shape)) else 1
+
+
+def products_of(program: TensorProgram) -> Iterator[Computed]:
+    """The reductions of a program that read several elements for each step."""
+    for tensor in tensors_in_order(program.outputs):
+        if not isinstance(tensor, Computed) or not isinstance(tensor.body, Reduce):
+            continue
+        if len({(load.tensor, load.indices) for load in loads(tensor.body)}) > 1:
+            yield tensor
+
+
+def windowed_products(program: TensorProgram) -> Iterator[Computed]:
+    """Those that run over neighbours as well as over channels."""
+    for product in products_of(program):
+        body = product.body
+        if isinstance(body, Reduce) and sum(axis.extent != 1 for axis in body.axes) > 1:
+            yield product
 
 
 def is_possible(program: TensorProgram) -> bool:

@@ -5,6 +5,7 @@
     nn.conv2d(%x, W)                       for 1 image; for up to 8
     nn.conv1d(%x, W)                       for up to 47 places: vectors run along the channels
     nn.conv2d(%x, W)                       for up to 8 x 8 pixels: weights of 4 MiB are read little
+    nn.conv2d(%x, W) with 32 channels      for up to 40 x 40 pixels: tiles are few
     nn.max_pool1d(%x, pool_size=[2])       for 1 place: half of the window is no data
 
 Reading the weights takes most of the time of a product of few rows. What is copied so that many
@@ -13,15 +14,18 @@ rows read it in order, few rows read as it lies. Vectors along an axis of few po
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
 from relay_tune.building.open_primitives import (
     Example,
     example_sizes,
+    image_sides,
     is_possible,
     open_program,
+    products_of,
+    windowed_products,
 )
 from relay_tune.building.primitive import Packing, Primitive, PrimitiveCase
 from relay_tune.first_order.open_primitive import OpenPrimitive, with_sizes
@@ -51,6 +55,15 @@ FEW_PIXELS = 8
 
 EXAMPLE_PIXELS = 7
 """The example for which the code of few pixels is chosen."""
+
+SMALL_SIDE = 40
+"""Up to so many pixels in height and in width, images of few channels are small.
+
+Their tiles are too few for runs of them to be shared among threads.
+"""
+
+EXAMPLE_SMALL_SIDE = 28
+"""The example for which the code of small images is chosen."""
 
 LARGE_WEIGHTS = 4 << 20
 """Bytes of weights of windows that come from the last cache, or from memory.
@@ -90,7 +103,7 @@ def size_cases(
         return in_a_line
     (symbol,) = named.symbols
     fixed = [fixed_case(named, {symbol: size}) for size in dict.fromkeys(sizes)]
-    if any(map(_has_window, _products(program))):
+    if any(windowed_products(program)):
         return (*fixed, *_few(named, key, symbol, example, FEW_ROWS), *in_a_line)
     known = [replace(case, packing=Packing.SHARED_IF_LARGE) for case in fixed]
     if rows != {example_sizes(named, example)[symbol]}:
@@ -163,7 +176,7 @@ def _few_points(
     named: OpenPrimitive, key: PrimitiveKey, program: TensorProgram, example: Example
 ) -> Iterator[PrimitiveCase]:
     """A case for each symbol along whose axis few results lie in a line, or take other steps."""
-    products = [product for product in _products(program) if _is_open_line(product)]
+    products = [product for product in products_of(program) if _is_open_line(product)]
     for symbol in named.symbols:
         found = any(_runs_along(product, symbol) for product in products)
         few = _with(example, symbol, EXAMPLE_POINTS)
@@ -175,28 +188,40 @@ def _few_points(
 def _few_pixels(
     named: OpenPrimitive, key: PrimitiveKey, program: TensorProgram, example: Example
 ) -> Iterator[PrimitiveCase]:
-    """A case for few pixels, whatever the batch, of a convolution whose weights are large."""
+    """Cases for few pixels, whatever the batch: of a convolution whose weights are large, and of
+    one whose code is chosen for large images."""
     known = {tensor for tensor, data in program.constants if data.nbytes >= LARGE_WEIGHTS}
-    sizes = {
-        symbol: EXAMPLE_PIXELS
-        for product in _products(program)
-        if _has_window(product) and any(load.tensor in known for load in loads(product.body))
+    heavy = [
+        product
+        for product in windowed_products(program)
+        if any(load.tensor in known for load in loads(product.body))
+    ]
+    sides = {
+        symbol
+        for product in heavy
         for axis in product.axes[1:]
         for symbol in symbol_names(dim_of(axis.extent))
     }
-    few = Example(sizes, example.others)
-    if len(sizes) < 2 or not _has_code(named, few):
+    yield from _up_to(named, key, sides, example, FEW_PIXELS, EXAMPLE_PIXELS)
+    if example.own == image_sides(program, example.others):
+        yield from _up_to(named, key, example.own, example, SMALL_SIDE, EXAMPLE_SMALL_SIDE)
+
+
+def _up_to(
+    named: OpenPrimitive,
+    key: PrimitiveKey,
+    sides: Collection[str],
+    example: Example,
+    most: int,
+    side: int,
+) -> Iterator[PrimitiveCase]:
+    """The case of images of up to `most` pixels in height and width, chosen for `side`."""
+    few = Example(dict.fromkeys(sides, side), example.others)
+    if len(sides) < 2 or not _has_code(named, few):
         return
-    own = PrimitiveKey(f"{key.digest}p{FEW_PIXELS}", key.title)
-    code = open_program(named, few)
-    case = Primitive(own, code, named.function, open=named, example=few)
-    yield PrimitiveCase(dict.fromkeys(sizes, (1, FEW_PIXELS)), case)
-
-
-def _has_window(product: Computed) -> bool:
-    """Whether a reduction runs over places as well as over channels."""
-    body = product.body
-    return isinstance(body, Reduce) and sum(axis.extent != 1 for axis in body.axes) > 1
+    own = PrimitiveKey(f"{key.digest}p{most}", key.title)
+    case = Primitive(own, open_program(named, few), named.function, open=named, example=few)
+    yield PrimitiveCase(dict.fromkeys(sides, (1, most)), case)
 
 
 def _with(example: Example, symbol: str, points: int) -> Example:
@@ -226,7 +251,7 @@ def _few(
 
 def _has_other_steps(named: OpenPrimitive, program: TensorProgram, example: Example) -> bool:
     """Whether few points of an axis are computed in other steps: operands are not copied, say."""
-    if not any(_products(program)):
+    if not any(products_of(program)):
         return False
     short = open_program(named, example)
     if not is_possible(short):
@@ -274,7 +299,7 @@ def _rows_of_products(program: TensorProgram) -> set[int]:
     """For each reduction that reads large constants, how many results read the same element."""
     known = _weights(program)
     found: set[int] = set()
-    for tensor in _products(program):
+    for tensor in products_of(program):
         for load in loads(tensor.body):
             if load.tensor in known:
                 used = axes_of(*load.indices)
@@ -297,12 +322,3 @@ def _weights(program: TensorProgram) -> set[Tensor]:
             if read & known:
                 known.add(tensor)
     return known
-
-
-def _products(program: TensorProgram) -> Iterator[Computed]:
-    """The reductions of a program that read several elements for each step."""
-    for tensor in tensors_in_order(program.outputs):
-        if not isinstance(tensor, Computed) or not isinstance(tensor.body, Reduce):
-            continue
-        if len({(load.tensor, load.indices) for load in loads(tensor.body)}) > 1:
-            yield tensor

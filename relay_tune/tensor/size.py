@@ -19,7 +19,7 @@ an UndecidedSizeError there. To type checkers both are `int`: an extent has what
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import prod
+from math import isqrt, prod
 from operator import index
 from typing import SupportsIndex, TypeGuard, cast
 
@@ -39,6 +39,12 @@ from relay_tune.ir.dim_order import is_never_negative
 
 EXAMPLE_SIZE = 64
 """The hint value of every dynamic size, by which code is chosen."""
+
+EXAMPLE_ELEMENTS = 1 << 19
+"""Elements of an image in the example: with few channels, images are large."""
+
+LARGEST_SIDE = 128
+"""Of an image in the example."""
 
 
 class UndecidedSizeError(NoNativeCodeError):
@@ -197,6 +203,15 @@ def is_symbolic(size: object) -> TypeGuard[int]:
 def is_integer(value: object) -> TypeGuard[int]:
     """Whether a value is an integer, or a symbolic size."""
     return isinstance(value, int | SymbolicSize)
+
+
+def example_side(channels: int) -> int:
+    """The hint value of height and width of an image of so many channels, a multiple of 8.
+
+    16 to 32: 128      48: 104      64: 88      128 and more: EXAMPLE_SIZE
+    """
+    side = isqrt(EXAMPLE_ELEMENTS // max(channels, 1)) // 8 * 8
+    return min(max(side, EXAMPLE_SIZE), LARGEST_SIDE)
 
 
 def surely_less(left: int, right: int) -> bool:

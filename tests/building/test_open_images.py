@@ -5,11 +5,13 @@ import pytest
 
 from relay_tune.building import size_cases
 from relay_tune.building.build import build
+from relay_tune.building.open_primitives import example_sizes, usual_example
 from relay_tune.building.primitives import primitives_of
 from relay_tune.building.program_form import program_kernels, program_module
-from relay_tune.building.size_cases import FEW_PIXELS
+from relay_tune.building.size_cases import FEW_PIXELS, SMALL_SIDE
 from relay_tune.codegen.target import native_target
 from relay_tune.first_order.lower_program import lower_program
+from relay_tune.first_order.open_primitive import open_primitive
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
 from relay_tune.op.primitive_key import PrimitiveKey
@@ -18,6 +20,7 @@ from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.tensor.size import nominal
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.typing.infer import infer_types
 
@@ -144,3 +147,32 @@ def test_padding_is_stored_by_the_kernel_in_front() -> None:
         x = RNG.standard_normal((1, height, width, 4)).astype("float32")
         for found, expected in zip(model(x, taps), interpret(module, x, taps), strict=True):
             np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(("channels", "side"), [(32, 128), (64, 88), (256, 64)])
+def test_the_example_of_an_image_depends_on_its_channels(channels: int, side: int) -> None:
+    module = parse(f"""
+    def @main(%x: Tensor[(1, h, w, {channels}), float32],
+              %k: Tensor[(3, 3, {channels}, 32), float32]) {{
+      nn.conv2d(%x, %k, channels=32, kernel_size=[3, 3], data_layout="NHWC", kernel_layout="HWIO")
+    }}
+    """)
+    named = open_primitive(infer_types(module).main)
+    assert {nominal(n) for n in example_sizes(named, usual_example(named)).values()} == {side}
+
+
+@pytest.mark.parametrize(("channels", "has_small"), [(32, True), (256, False)])
+def test_small_images_of_few_channels_have_code_of_their_own(
+    channels: int, has_small: bool
+) -> None:
+    module = parse(f"""
+    def @main(%x: Tensor[(1, h, w, {channels}), float32],
+              %k: Tensor[(3, 3, {channels}, 32), float32]) {{
+      nn.conv2d(%x, %k, channels=32, kernel_size=[3, 3], data_layout="NHWC", kernel_layout="HWIO")
+    }}
+    """)
+    kernel = np.zeros((3, 3, channels, 32), "float32")
+    function = infer_types(BindParameters({"k": kernel})(module)).main
+    (primitive,) = primitives_of([function]).values()
+    small = [case for case in primitive.cases if set(case.bounds.values()) == {(1, SMALL_SIDE)}]
+    assert len(small) == has_small

@@ -10,6 +10,7 @@ from relay_tune.tensor.size import (
     UndecidedSizeError,
     ceiling_quotient,
     dim_of,
+    example_side,
     is_integer,
     is_multiple,
     nominal,
@@ -107,3 +108,8 @@ def test_sizes_without_their_constants_are_equal_where_the_difference_is_a_numbe
     assert without_constant(N + 1) == without_constant(N) == N
     assert without_constant(N // 2 - 3) == N // 2
     assert without_constant(7) == 0
+
+
+def test_images_of_few_channels_are_large_in_the_example() -> None:
+    sides = [example_side(channels) for channels in (1, 32, 48, 64, 128, 512)]
+    assert sides == [128, 128, 104, 88, 64, 64]

@@ -37,6 +37,7 @@ from relay_tune.op_rules.matching import (
     tensor_type,
 )
 from relay_tune.op_rules.typed import recall
+from relay_tune.tensor.size import example_side
 from relay_tune.typing.relations.support import as_tuple
 
 
@@ -95,6 +96,7 @@ def _example_image(call_: Call, type_: TensorType, is_transposed: bool) -> Tenso
     kernel = static_shape(call_.arguments[1]) or ()
     sizes = dict(zip(attribute(call_, "kernel_layout"), kernel, strict=True))
     groups = 1 if is_transposed else attribute(call_, "groups")
+    side = example_side(sizes["I"] * groups)
     for axis, letter in enumerate(attribute(call_, "data_layout")):
         if isinstance(type_.shape[axis], int):
             continue
@@ -102,7 +104,7 @@ def _example_image(call_: Call, type_: TensorType, is_transposed: bool) -> Tenso
             example[axis] = sizes["I"] * groups
         elif letter != "N" and isinstance(found := example[axis], int):
             dilation = max(as_tuple(attribute(call_, "dilation"), len(example) - 2, "dilation"))
-            example[axis] = max(found, 2 * dilation * sizes[letter])
+            example[axis] = max(found, side, 2 * dilation * sizes[letter])
     return TensorType(tuple(example), type_.dtype)
 
 
