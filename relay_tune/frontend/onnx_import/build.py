@@ -10,12 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import relay_tune.op  # noqa: F401  (enters all operators into the table)
-from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
+from relay_tune.errors import (
+    FIX_SIZES,
+    INITIALIZER,
+    ModelError,
+    NodeSpan,
+    UnsupportedOperatorError,
+)
 from relay_tune.frontend.onnx_import.branch_ranks import BranchRanks
 from relay_tune.frontend.onnx_import.folding import (
     LARGEST_FOLDED_TENSOR,
@@ -171,7 +178,7 @@ class Builder:
         constants = [constant_value(each) for each in arguments]
         if is_foldable(operator, constants, result):
             require_valid_indices(operator(*arguments, **attributes), constants)
-            return self._folded(operator, record, constants, result)
+            return _with_name(self._folded(operator, record, constants, result), arguments)
         return Call(operator, arguments, record, type=result)
 
     def deferred(self, name: str, *arguments: Expr, **attributes: Any) -> Expr:
@@ -235,6 +242,17 @@ class Builder:
         if not isinstance(type_, TupleType):
             raise RelationError(f"expects a tuple, but found {type_text(type_)}")
         return TupleGetItem(value, index, type=type_.fields[index])
+
+
+def _with_name(folded: Expr, arguments: Sequence[Expr]) -> Expr:
+    """What was computed of one weight of the file, as many elements, keeps the weight's name."""
+    if len(arguments) != 1 or not isinstance(folded, Constant):
+        return folded
+    (given,) = arguments
+    is_weight = isinstance(given.span, NodeSpan) and given.span.operator == INITIALIZER
+    if not isinstance(given, Constant) or not is_weight or given.data.size != folded.data.size:
+        return folded
+    return replace(folded, span=given.span)
 
 
 def weight(array: np.ndarray) -> Constant:

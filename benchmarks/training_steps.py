@@ -1,0 +1,262 @@
+"""Training steps beside torch: the same networks, losses, optimisers and first weights, in turns.
+
+    python -m benchmarks.training_steps [NAME ...] [--threads 1 2] [--compile] [--losses 200]
+
+Each network is written in torch and exported to ONNX in training mode; a step is the forward sweep,
+the backward sweep and the update of all parameters. Printed are medians in milliseconds and the
+ratio to the fastest of the others. `--losses N` compares the losses of N steps instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+import relay_tune as rt
+from benchmarks.interleave import interleaved_medians
+
+
+@dataclass(frozen=True)
+class Task:
+    """A network with its data.
+
+    Attributes:
+        network: makes it.
+        shape: of a batch of inputs.
+        classes: of the targets.
+        ours: the optimiser here.
+        theirs: the same in torch.
+    """
+
+    network: Callable[[], nn.Module]
+    shape: tuple[int, ...]
+    classes: int
+    ours: Any
+    theirs: Callable[[Any], Any]
+
+
+class Block(nn.Module):
+    """Two convolutions and what passes them by (He et al., 2015, figure 2)."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.first_norm = nn.BatchNorm2d(outputs)
+        self.second = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.second_norm = nn.BatchNorm2d(outputs)
+        self.shortcut: nn.Module = nn.Identity()
+        if stride != 1 or inputs != outputs:
+            convolution = nn.Conv2d(inputs, outputs, 1, stride, bias=False)
+            self.shortcut = nn.Sequential(convolution, nn.BatchNorm2d(outputs))
+
+    def forward(self, data: torch.Tensor) -> torch.Tensor:
+        hidden = functional.relu(self.first_norm(self.first(data)))
+        return functional.relu(self.second_norm(self.second(hidden)) + self.shortcut(data))
+
+
+class Transformer(nn.Module):
+    """An encoder that tells each word's successor, without a mask."""
+
+    def __init__(self, width: int = 256, heads: int = 4, layers: int = 4) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(Layer(width, heads) for _ in range(layers))
+        self.head = nn.Linear(width, 64)
+
+    def forward(self, data: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            data = layer(data)
+        return self.head(data)
+
+
+class Layer(nn.Module):
+    """Attention and two dense layers, each behind a normalisation."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.before = nn.LayerNorm(width)
+        self.projections = nn.Linear(width, 3 * width)
+        self.joined = nn.Linear(width, width)
+        self.between = nn.LayerNorm(width)
+        self.wide = nn.Linear(width, 4 * width)
+        self.narrow = nn.Linear(4 * width, width)
+
+    def forward(self, data: torch.Tensor) -> torch.Tensor:
+        batch, length, width = data.shape
+        parts = self.projections(self.before(data))
+        parts = parts.reshape(batch, length, 3, self.heads, width // self.heads)
+        query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)
+        scores = query @ key.transpose(-1, -2) * (width // self.heads) ** -0.5
+        mixed = (torch.softmax(scores, -1) @ value).transpose(1, 2).reshape(batch, length, width)
+        data = data + self.joined(mixed)
+        return data + self.narrow(functional.gelu(self.wide(self.between(data))))
+
+
+class Recurrent(nn.Module):
+    """An LSTM, and a dense layer on its last output."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cells = nn.LSTM(512, 512)
+        self.head = nn.Linear(512, 64)
+
+    def forward(self, data: torch.Tensor) -> torch.Tensor:
+        return self.head(self.cells(data)[0][-1])
+
+
+def mlp() -> nn.Module:
+    """Three dense layers."""
+    widths = (784, 512, 512)
+    pairs = zip(widths, widths[1:], strict=False)
+    hidden = [layer for pair in pairs for layer in (nn.Linear(*pair), nn.ReLU())]
+    return nn.Sequential(*hidden, nn.Linear(512, 10))
+
+
+def lenet() -> nn.Module:
+    """LeNet-5 with maxima (LeCun et al., 1998, figure 2)."""
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(400, 120),
+        nn.ReLU(),
+        nn.Linear(120, 84),
+        nn.ReLU(),
+        nn.Linear(84, 10),
+    )
+
+
+def resnet18() -> nn.Module:
+    """ResNet-18 for images of 32x32."""
+    layers: list[nn.Module] = [nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU()]
+    inputs = 64
+    for stage, outputs in enumerate((64, 128, 256, 512)):
+        layers += [Block(inputs, outputs, 2 if stage else 1), Block(outputs, outputs, 1)]
+        inputs = outputs
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+
+
+def _sgd(parameters: Any) -> Any:
+    return torch.optim.SGD(parameters, 0.01)
+
+
+TASKS = {
+    "mlp": Task(mlp, (64, 784), 10, rt.training.SGD(0.01), _sgd),
+    "lenet": Task(lenet, (32, 1, 28, 28), 10, rt.training.SGD(0.01), _sgd),
+    "resnet18": Task(resnet18, (32, 3, 32, 32), 10, rt.training.SGD(0.01), _sgd),
+    "lstm": Task(Recurrent, (100, 16, 512), 64, rt.training.Adam(1e-3), torch.optim.Adam),
+    "transformer": Task(Transformer, (8, 128, 256), 64, rt.training.AdamW(1e-3), torch.optim.AdamW),
+}
+
+
+def exported(network: nn.Module, example: torch.Tensor) -> bytes:
+    """The network as an ONNX file, as it is trained."""
+    file = io.BytesIO()
+    mode = torch.onnx.TrainingMode.TRAINING
+    torch.onnx.export(
+        network, (example,), file, dynamo=False, training=mode, do_constant_folding=False
+    )
+    return file.getvalue()
+
+
+def _batches(task: Task, output: tuple[int, ...]) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    generator = torch.Generator().manual_seed(1)
+    while True:
+        inputs = torch.randn(task.shape, generator=generator)
+        yield inputs, torch.randint(0, task.classes, output[:-1], generator=generator)
+
+
+def _torch_step(network: nn.Module, task: Task) -> Callable[[Any, Any], Any]:
+    optimiser = task.theirs(network.parameters())
+
+    def step(inputs: torch.Tensor, targets: torch.Tensor) -> float:
+        optimiser.zero_grad()
+        output = network(inputs)
+        loss = functional.cross_entropy(output.flatten(0, -2), targets.flatten())
+        loss.backward()
+        optimiser.step()
+        return float(loss)
+
+    return step
+
+
+def run(name: str, threads: int, with_compile: bool, losses: int) -> None:
+    """Time or compare the steps of one network."""
+    task = TASKS[name]
+    torch.manual_seed(0)
+    torch.set_num_threads(threads)
+    network = task.network().train()
+    example = torch.randn(task.shape)
+    content = exported(network, example)
+    batches = _batches(task, tuple(network(example).shape))
+    ours = rt.training.step(
+        rt.from_onnx(content), optimiser=task.ours, threads=threads, parameters=_names(network)
+    )
+    theirs = _torch_step(network, task)
+    if losses:
+        _compare_losses(name, ours, theirs, batches, losses)
+        return
+    inputs, targets = next(batches)
+    arrays = inputs.numpy(), targets.numpy()
+    runs = {
+        "relay_tune": lambda: ours(*arrays),
+        "torch eager": lambda: theirs(inputs, targets),
+    }
+    if with_compile:
+        compiled = _torch_step(torch.compile(network), task)  # type: ignore[arg-type]
+        runs["torch.compile"] = lambda: compiled(inputs, targets)
+    seconds = interleaved_medians(runs, rounds=7)
+    own = seconds.pop("relay_tune")
+    others = "  ".join(f"{each} {time * 1e3:8.2f}" for each, time in seconds.items())
+    ratio = own / min(seconds.values())
+    print(f"{name:12} {threads} threads  relay_tune {own * 1e3:8.2f}  {others}  ratio {ratio:.2f}")
+
+
+def _names(network: nn.Module) -> list[str] | None:
+    """The parameters by the names that the export keeps; None where it renames them."""
+    return (
+        None
+        if isinstance(network, Recurrent | Transformer)
+        else [name for name, _ in network.named_parameters()]
+    )
+
+
+def _compare_losses(
+    name: str, ours: Any, theirs: Callable[[Any, Any], Any], batches: Any, count: int
+) -> None:
+    pairs = []
+    for _ in range(count):
+        inputs, targets = next(batches)
+        pairs.append((ours(inputs.numpy(), targets.numpy()), theirs(inputs, targets)))
+    found, wanted = np.array(pairs).T
+    worst = np.max(np.abs(found - wanted) / np.maximum(1, np.abs(wanted)))
+    print(f"{name:12} {count} steps: losses differ by {worst:.1e}; last {found[-1]:.4f}")
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", default=list(TASKS))
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--compile", action="store_true", help="torch.compile as well")
+    parser.add_argument("--losses", type=int, default=0, help="compare losses of so many steps")
+    options = parser.parse_args()
+    for threads in options.threads[: 1 if options.losses else None]:
+        for name in options.names:
+            run(name, threads, options.compile, options.losses)
+
+
+if __name__ == "__main__":
+    main()
