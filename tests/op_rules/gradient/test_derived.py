@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import relay_tune as rt
-from benchmarks.fuzzing.derivatives import DERIVED, Outcome, finding, typed_call
+from benchmarks.fuzzing.derivatives import DERIVED, WRITTEN, Outcome, finding, typed_call
 from benchmarks.fuzzing.odd_cases.case import Draw
 from benchmarks.fuzzing.odd_cases.table import CASES
 from relay_tune.ir.expr import Expr, Function, Tuple
@@ -49,6 +49,14 @@ def test_they_agree_with_differences(name: str) -> None:
     found = finding(*drawn(name), DERIVED)
     wanted = (Outcome.REFUSED,) if name in LOOP_NESTS else (Outcome.RIGHT, Outcome.NONE)
     assert found.outcome in (*wanted, Outcome.CONSTANT) and found.second is not False, found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_rules_by_hand_agree_with_differences_in_both_modes(name: str) -> None:
+    found = finding(*drawn(name), WRITTEN)
+    assert found.outcome in (Outcome.RIGHT, Outcome.NONE, Outcome.CONSTANT), found
+    assert found.second is not False, found
 
 
 @pytest.mark.parametrize("name", NATIVE)
