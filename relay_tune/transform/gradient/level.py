@@ -17,6 +17,7 @@ from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.adjoint_values import AdjointValues, UserValues
 from relay_tune.transform.gradient.calls import reachable
 from relay_tune.transform.gradient.cells import holds_floats, with_pairs
+from relay_tune.transform.gradient.constructors import Definitions
 from relay_tune.transform.gradient.forward import Forward
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.reverse import Reverse, substituted
@@ -69,8 +70,12 @@ def differentiated(module: Module, names: Sequence[str]) -> Module:
         for each in requests
     }
     added = {**made, **reverse.functions, **forward.functions, **values.functions}
-    functions = {name: _own_copy(tapes.function(function)) for name, function in added.items()}
     data = {**module.types, **types.definitions(), **tapes.definitions()}
+    known = Definitions(data)
+    functions = {
+        name: known.function(_own_copy(tapes.function(function)))
+        for name, function in added.items()
+    }
     return replace(module, functions={**module.functions, **functions}, types=data)
 
 
