@@ -1,10 +1,16 @@
-"""What has no derivative is refused with the place in the program."""
+"""What has no derivative is refused, and entries that are differentiated from Python."""
 
+import sys
+
+import numpy as np
 import pytest
 
 from relay_tune.errors import BuildError, RelayError
+from relay_tune.ir.expr import Expr, Function, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
+from relay_tune.ir.types import scalar_type
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.transform.gradient.differentiate import Differentiate
 from relay_tune.transform.gradient.entry import differentiated
 from relay_tune.typing.infer import infer_types
@@ -54,3 +60,13 @@ def test_parameters_that_there_are_not(wrt):
 def test_a_mode_that_there_is_not():
     with pytest.raises(RelayError, match="no derivative in the mode"):
         differentiated(parse(SQUARE), mode="sideways")
+
+
+def test_a_program_deeper_than_the_stack_of_python():
+    x = Var("x", scalar_type("float32"))
+    expr: Expr = x
+    for _ in range(sys.getrecursionlimit() + 200):
+        expr = expr + x
+    made = differentiated(Module.from_function(Function((x,), expr)))
+    _, (slope,) = interpret(made, np.float32(2.0))
+    assert slope == sys.getrecursionlimit() + 201
