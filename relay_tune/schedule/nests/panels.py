@@ -135,7 +135,7 @@ def _panel(
     if not isinstance(body.body, Binary) or body.body.operation not in PRODUCTS:
         return None
     column = stage.axes[-1]
-    width = _width(column.extent)
+    width = panel_width(column.extent)
     for load in loads(body.body):
         if load.tensor in constants or not _is_worth_copying(load, stage, body, column):
             continue
@@ -149,7 +149,7 @@ def _panel(
     return None
 
 
-def _width(extent: int) -> int | None:
+def panel_width(extent: int) -> int | None:
     """The columns of a panel: a number that divides all, or all if that is known at run time."""
     if is_symbolic(extent):
         return extent
@@ -225,7 +225,7 @@ def _is_contiguous(load: Load, column: Axis) -> bool:
 
 def _lies_as_panel(form: Affine, rows: Sequence[Axis], column: Axis) -> bool:
     """Whether an operand is one panel already, so that a copy would be the same again."""
-    width, apart = _width(column.extent) or column.extent, _row_length(column.extent)
+    width, apart = panel_width(column.extent) or column.extent, _row_length(column.extent)
     if width != column.extent:
         return False
     for axis in reversed(rows):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -88,8 +88,8 @@ class Window:
     dilation: int = 1
 
 
-def match_convolution(stage: Tensor, constants: Container[Tensor]) -> Convolution | None:
-    """The convolution by constants that a stage computes; None if none that can be replaced.
+def match_convolution(stage: Tensor) -> Convolution | None:
+    """The convolution that a stage computes; None if none that can be replaced.
 
     Of its sizes the batch, the rows and the columns may be open.
     """
@@ -97,12 +97,8 @@ def match_convolution(stage: Tensor, constants: Container[Tensor]) -> Convolutio
         return None
     if any(map(is_symbolic, (*stage.shape[1:-3], stage.shape[-1]))):
         return None
-    for total, data, weight in factors(stage):
-        if weight.tensor in constants:
-            found = _matched(stage, total, data, weight)
-            if found is not None:
-                return found
-    return None
+    found = (_matched(stage, *each) for each in factors(stage))
+    return next((each for each in found if each is not None), None)
 
 
 def _matched(stage: Computed, total: Reduce, data: Load, weight: Load) -> Convolution | None:
@@ -120,7 +116,7 @@ def _matched(stage: Computed, total: Reduce, data: Load, weight: Load) -> Convol
     batch = data.indices[0]
     if batch is not stage.axes[0] and not (stage.shape[0] == 1 and _is_zero(batch)):
         return None
-    if not set(axes_of(weight)) <= {*total.axes, stage.axes[-1]}:
+    if not set(axes_of(weight)) <= {*total.axes, stage.axes[-1]} or weight.dtype != "float32":
         return None
     taps = (rows.tap, columns.tap, *others, channel)
     stride = max(rows.stride, columns.stride)

@@ -14,7 +14,6 @@ from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering
 from relay_tune.schedule.row_groups.grouped_steps import grouped_steps
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES, RowBlocks
-from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.program import TensorProgram
@@ -42,8 +41,7 @@ def _offers(
     program: TensorProgram, nests: Sequence[Step], accuracy: Accuracy
 ) -> Iterator[Parameters]:
     """Tiles of each size in one block, then the blocks that are worth a look."""
-    known = dict[Tensor, ConstantData](program.constants)
-    found = (match_convolution(stage, known) for stage in tensors_in_order(program.outputs))
+    found = (match_convolution(stage) for stage in tensors_in_order(program.outputs))
     convolutions = [each for each in found if each is not None]
     blocks: list[Tiles] = []
     for tile in TILES:

@@ -5,11 +5,10 @@
              t[block, k, tile, o] = sum(c) v[block, k, tile, c] * u[k, c, o]
              y[n, h, w, o] = A^T t A                at h = m * ty + r, w = m * tx + s
 
-k counts the elements of a window; u is computed from the taps when the program is planned. All
-tiles are one block unless `tiles` says how many a block has (see `blocks`). The sum has
-9 / ((m + 2) / m)^2 times fewer multiplications: 2.25 for m = 2, 4 for m = 4, where the result
-differs from the direct one by some 1e-6 of the largest element. A NaN or an infinity in a window
-spoils the whole tile.
+k counts the elements of a window; u is computed from the taps (see `taps`). All tiles are one block
+unless `tiles` says how many a block has (see `blocks`). The sum has 9 / ((m + 2) / m)^2 times fewer
+multiplications: 2.25 for m = 2, 4 for m = 4, where the result differs from the direct one by some
+1e-6 of the largest element. A NaN or an infinity in a window spoils the whole tile.
 
 A convolution over volumes is filtered in its last two dimensions, and summed over the taps of the
 others: with d among the places of v and t, t[.., d, .., o] = sum(kd, c) v[.., d + kd, ..] u[k, kd].
@@ -24,7 +23,7 @@ results are stored tile by tile, and each element is found when it is read:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -38,7 +37,9 @@ from relay_tune.schedule.rewrites.winograd.blocks import (
     tile_runs,
 )
 from relay_tune.schedule.rewrites.winograd.match import Convolution, match_convolution
+from relay_tune.schedule.rewrites.winograd.taps import Taps, taps_of
 from relay_tune.schedule.rewrites.winograd.tile_elements import (
+    row_and_column,
     tile_of,
     two_passes,
     window_of,
@@ -47,7 +48,6 @@ from relay_tune.schedule.rewrites.winograd.tile_elements import (
 from relay_tune.schedule.rewrites.winograd.transforms import (
     PlaneFiltering,
     plane_filtering,
-    transformed_taps,
 )
 from relay_tune.schedule.rewrites.winograd.written_windows import written_out
 from relay_tune.tensor.expression import (
@@ -63,9 +63,8 @@ from relay_tune.tensor.expression import (
     select,
 )
 from relay_tune.tensor.program import TensorProgram
-from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.size import is_symbolic
-from relay_tune.tensor.tensor import Computed, compute, input_tensor
+from relay_tune.tensor.tensor import Computed, compute
 from relay_tune.tensor.walk import substitute
 
 ALIASED_BYTES = 2048
@@ -80,7 +79,7 @@ def winograd_program(
     Where blocks of so many `tiles` divide a convolution, it is computed in them. `in_runs` has the
     tiles one after the other, so that any number of them can be a block of rows. Windows of the
     results that lie side by side in tiles are reduced there (see `written_windows`). None where
-    there is no such convolution with constant taps and enough channels.
+    there is no such convolution with enough channels.
     """
     elementwise: set[Tensor] = set()
 
@@ -99,22 +98,16 @@ def _filtered(
     stage: Computed, rewriting: Rewriting, outputs: int, tiles: int | None, in_runs: bool
 ) -> Computed | None:
     """The convolution that a stage computes, in tiles; None if it is none."""
-    found = match_convolution(stage, rewriting.constants)
+    found = match_convolution(stage)
     if found is None:
         return None
     filtering = plane_filtering(outputs, found.stride, found.tap_counts)
     if filtering is None:
         return None
-    shape = (filtering.products, *found.taps_shape[2:])
-    taps = input_tensor(f"{found.weight.tensor.name}_taps", shape, "float32")
-
-    def transformed(arrays: Mapping[Tensor, Array]) -> Array:
-        return transformed_taps(filtering, found.taps(arrays))
-
-    constant = rewriting.constant(taps, (found.weight.tensor,), transformed)
+    taps = taps_of(found, filtering, rewriting)
     bands: Sequence[TileBlocks | TileRuns]
     bands = (tile_runs(found, filtering),) if in_runs else tile_bands(found, filtering, tiles)
-    return _stages(found, rewriting.now(found.data), constant, filtering, bands)
+    return _stages(found, rewriting.now(found.data), taps, filtering, bands)
 
 
 Result = Callable[[Scalar, Sequence[Scalar], Scalar, Scalar, Scalar], Scalar]
@@ -125,7 +118,7 @@ an output channel."""
 def _stages(
     convolution: Convolution,
     data: Tensor,
-    taps: Tensor,
+    taps: Taps,
     filtering: PlaneFiltering,
     bands: Sequence[TileBlocks | TileRuns],
 ) -> Computed:
@@ -152,7 +145,7 @@ def _in_plane(convolution: Convolution, at: Sequence[Scalar]) -> Sequence[Scalar
 def _band(
     convolution: Convolution,
     data: Tensor,
-    taps: Tensor,
+    taps: Taps,
     filtering: PlaneFiltering,
     blocks: TileBlocks | TileRuns,
 ) -> Result:
@@ -161,15 +154,15 @@ def _band(
     extents = filtering.rows.window, filtering.columns.window
     maps_of_data = filtering.rows.data, filtering.columns.data
     maps_of_result = filtering.rows.result, filtering.columns.result
-    inputs, outputs = taps.shape[-2:]
+    inputs, outputs = convolution.taps_shape[-2:]
     stored = inputs + _spare_channels(blocks, prod(depths[0]) * inputs * 4)
 
     def element(*at: Scalar) -> Scalar:
         own = blocks.element(at)
         place = own.tile, blocks.end
         window = window_of(convolution, filtering, data, place, own.depth, own.channel)
-        row_and_column = _row_and_column(own.product, extents)
-        value = two_passes(maps_of_data, window, extents, row_and_column)
+        at_product = row_and_column(own.product, extents)
+        value = two_passes(maps_of_data, window, extents, at_product)
         return select(binary("lt", own.channel, inputs), value, 0.0)
 
     shape = blocks.shape(filtering.products, depths[0], stored)
@@ -182,7 +175,7 @@ def _band(
         places = dict(zip(convolution.stage.axes[1:-3], own.depth, strict=True))
         depth = [substitute(index, {**renamed, **places}) for index in convolution.slices]
         read = transformed[tuple(blocks.beside(at, depth, summed[-1]))]
-        return reduce("sum", summed, read * taps[(own.product, *summed, own.channel)])
+        return reduce("sum", summed, read * taps(own.product, *summed, own.channel))
 
     shape = blocks.shape(filtering.products, depths[1], outputs)
     products = compute("winograd_products", shape, product)
@@ -232,18 +225,10 @@ def _in_tiles(
 
     def element(*at: Scalar) -> Scalar:
         own = blocks.element(at)
-        return of_tile(own, _row_and_column(own.product, counts))
+        return of_tile(own, row_and_column(own.product, counts))
 
     shape = blocks.shape(prod(counts), convolution.depths[1], convolution.stage.shape[-1])
     return compute("winograd_results", shape, element)
-
-
-def _row_and_column(k: Scalar, extents: tuple[int, int]) -> tuple[Scalar, Scalar]:
-    """Where the k-th element of a transformed window lies in it."""
-    if 1 in extents:
-        first = literal(0, INDEX)
-        return (first, k) if extents[0] == 1 else (k, first)
-    return k // extents[1], k % extents[1]
 
 
 def _spare_channels(blocks: TileBlocks | TileRuns, channels_bytes: int) -> int:

@@ -103,6 +103,14 @@ def _window_places(
     return [(first + distance, last + distance) for distance in distances]
 
 
+def row_and_column(k: Scalar, extents: tuple[int, int]) -> tuple[Scalar, Scalar]:
+    """Where the k-th element of a transformed window lies in it."""
+    if 1 in extents:
+        first = literal(0, INDEX)
+        return (first, k) if extents[0] == 1 else (k, first)
+    return k // extents[1], k % extents[1]
+
+
 def two_passes(
     maps: tuple[Rows, Rows],
     element: Element,

@@ -166,6 +166,30 @@ def plane_filtering(outputs: int, stride: int, taps: tuple[int, int]) -> PlaneFi
     return PlaneFiltering(rows, columns)
 
 
+def rows_of_taps(filtering: Filtering) -> Rows:
+    """The elements of G g, as expressions.
+
+    Terms at even places come first: rows that differ in the sign of the others share both sums.
+    """
+
+    def rows(taps: Sequence[Scalar]) -> list[Scalar]:
+        return [_combined(row, taps) for row in filtering.taps.tolist()]
+
+    return rows
+
+
+def _combined(factors: Sequence[float], values: Sequence[Scalar]) -> Scalar:
+    """The sum of values with their factors, of which the first one that is not zero begins it."""
+    places = [*range(0, len(factors), 2), *range(1, len(factors), 2)]
+    first, *others = (place for place in places if factors[place] != 0)
+    total: Scalar = values[first] if factors[first] == 1 else values[first] * factors[first]
+    for place in others:
+        size = abs(factors[place])
+        term = values[place] if size == 1 else values[place] * size
+        total = total + term if factors[place] > 0 else total - term
+    return total
+
+
 def transformed_taps(filtering: PlaneFiltering, taps: np.ndarray) -> np.ndarray:
     """G g G^T of `taps` (rows, columns, .., inputs, outputs): (products, .., inputs, outputs).
 

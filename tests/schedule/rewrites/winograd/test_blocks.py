@@ -35,7 +35,7 @@ from tests.schedule.running import run_schedule, runnable_targets
 
 def convolution_of(*shape):
     program = convolution_program(shape)
-    return match_convolution(program.outputs[0], program.constant_arrays())
+    return match_convolution(program.outputs[0])
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from tests.schedule.running import runnable_targets
 
 def matched(shape, dilation):
     program = convolution_program(shape, dilation=dilation)
-    found = match_convolution(program.outputs[0], program.constant_arrays())
+    found = match_convolution(program.outputs[0])
     assert found is not None
     return found
 

@@ -62,7 +62,7 @@ def line_program(
 def test_a_line_is_an_image_of_one_column():
     program = line_program((2, 30, 16, 24), dilation=4)
     stages = tensors_in_order(program.outputs)
-    (found,) = filter(None, (match_convolution(s, program.constant_arrays()) for s in stages))
+    (found,) = filter(None, (match_convolution(s) for s in stages))
     assert (found.dilations, found.stride, found.tap_counts) == ((4, 1), 1, (3, 1))
     assert found.image == (2, 30, 1)
 
@@ -70,7 +70,7 @@ def test_a_line_is_an_image_of_one_column():
 @pytest.mark.parametrize(("kernel", "counts"), [((1, 3), (1, 3)), ((3, 1), (3, 1))])
 def test_one_dimension_of_an_image_may_have_no_taps(kernel, counts):
     program = convolution_program((1, 8, 8, 16, 16), kernel=kernel)
-    found = match_convolution(program.outputs[0], program.constant_arrays())
+    found = match_convolution(program.outputs[0])
     assert found is not None
     assert found.tap_counts == counts
 

@@ -45,7 +45,7 @@ def test_the_rest_is_a_block_of_its_own():
 def test_images_of_fixed_size_have_blocks_instead():
     program = convolution_program((1, 24, 24, 16, 16))
     assert not any("run" in str(each) for each in winograds(algorithms(program)))
-    found = match_convolution(program.outputs[0], program.constant_arrays())
+    found = match_convolution(program.outputs[0])
     assert run_lengths(found, plane_filtering(4, 1, (3, 3))) == []
 
 

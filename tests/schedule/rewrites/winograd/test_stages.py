@@ -68,6 +68,7 @@ APPLIES = {
     "taps as OHWI": {"layout": "OHWI"},
     "batch": {"shape": (3, 4, 9, 20, 3)},
     "epilogue": {"epilogue": "bias and relu"},
+    "taps that are an argument": {"constant": False},
 }
 DOES_NOT_APPLY = {
     "stride 3": {"stride": 3},
@@ -78,7 +79,6 @@ DOES_NOT_APPLY = {
     "few channels": {"shape": (1, 8, 8, 15, 16)},
     "a single row": {"shape": (1, 1, 8, 16, 16)},
     "double precision": {"dtype": "float64"},
-    "variable taps": {"constant": False},
 }
 
 

@@ -24,7 +24,7 @@ from tests.schedule.running import runnable_targets
 
 def test_the_stride_is_that_of_rows_and_columns():
     program = convolution_program((1, 8, 8, 16, 16), stride=2)
-    found = match_convolution(program.outputs[0], program.constant_arrays())
+    found = match_convolution(program.outputs[0])
     assert found is not None
     assert found.stride == 2
 
@@ -48,7 +48,7 @@ def test_the_tap_between_stands_twice():
 
 def test_blocks_count_tiles_of_results():
     program = convolution_program((1, 28, 28, 32, 32), stride=2)
-    found = match_convolution(program.outputs[0], program.constant_arrays())
+    found = match_convolution(program.outputs[0])
     assert tile_counts(found, plane_filtering(2, 2, (3, 3))) == [28, 14]
 
 
