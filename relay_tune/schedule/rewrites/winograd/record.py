@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing, Rounding
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
+from relay_tune.schedule.rewrites.winograd.adjoint import match_taps_adjoint
 from relay_tune.schedule.rewrites.winograd.blocks import run_lengths, tile_counts
 from relay_tune.schedule.rewrites.winograd.match import match_convolution
 from relay_tune.schedule.rewrites.winograd.stages import winograd_program
@@ -41,14 +42,16 @@ def _offers(
     program: TensorProgram, nests: Sequence[Step], accuracy: Accuracy
 ) -> Iterator[Parameters]:
     """Tiles of each size in one block, then the blocks that are worth a look."""
-    found = (match_convolution(stage) for stage in tensors_in_order(program.outputs))
-    convolutions = [each for each in found if each is not None]
+    stages = tensors_in_order(program.outputs)
+    convolutions = [each for each in map(match_convolution, stages) if each is not None]
+    adjoints = [each for each in map(match_taps_adjoint, stages) if each is not None]
+    filtered = [*convolutions, *(each.convolution for each in adjoints)]
     blocks: list[Tiles] = []
     for tile in TILES:
+        if any(plane_filtering(tile, each.stride, each.tap_counts) for each in filtered):
+            yield Tiles(tile)
         filterings = ((c, plane_filtering(tile, c.stride, c.tap_counts)) for c in convolutions)
         usable = [(c, filtering) for c, filtering in filterings if filtering is not None]
-        if usable:
-            yield Tiles(tile)
         counts = {count for pair in usable for count in tile_counts(*pair)}
         blocks += [Tiles(tile, count) for count in sorted(counts)]
         runs = {count for pair in usable for count in run_lengths(*pair)}

@@ -29,6 +29,7 @@ from math import prod
 
 from relay_tune.machine.machine import LINE_ELEMENTS
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
+from relay_tune.schedule.rewrites.winograd.adjoint import adjoint_stages, match_taps_adjoint
 from relay_tune.schedule.rewrites.winograd.blocks import (
     TileBlocks,
     TileElement,
@@ -100,7 +101,7 @@ def _filtered(
     """The convolution that a stage computes, in tiles; None if it is none."""
     found = match_convolution(stage)
     if found is None:
-        return None
+        return _adjoint(stage, rewriting, outputs)
     filtering = plane_filtering(outputs, found.stride, found.tap_counts)
     if filtering is None:
         return None
@@ -108,6 +109,15 @@ def _filtered(
     bands: Sequence[TileBlocks | TileRuns]
     bands = (tile_runs(found, filtering),) if in_runs else tile_bands(found, filtering, tiles)
     return _stages(found, rewriting.now(found.data), taps, filtering, bands)
+
+
+def _adjoint(stage: Computed, rewriting: Rewriting, outputs: int) -> Computed | None:
+    """The adjoint of taps that a stage computes, in tiles; None if it is none."""
+    found = match_taps_adjoint(stage)
+    if found is None:
+        return None
+    filtering = plane_filtering(outputs, found.convolution.stride, found.convolution.tap_counts)
+    return None if filtering is None else adjoint_stages(found, filtering, rewriting)
 
 
 Result = Callable[[Scalar, Sequence[Scalar], Scalar, Scalar, Scalar], Scalar]

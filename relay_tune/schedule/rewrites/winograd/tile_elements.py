@@ -48,12 +48,7 @@ def window_of(
 
     def load(row: int, column: int) -> Scalar:
         places = [rows[row]] if convolution.is_line else [rows[row], columns[column]]
-        bounded = list(zip(places, data.shape[-1 - len(places) : -1], strict=True))
-        value: Scalar = data[(n, *depth, *(place for place, _ in places), c)]
-        for (place, last), extent in reversed(bounded):
-            if not surely_less(last, extent):
-                value = select(binary("lt", place, extent), value, 0.0)
-        return value
+        return _bounded(data, (n, *depth), places, c)
 
     return load
 
@@ -89,18 +84,67 @@ def with_whole_windows(
     return compute("winograd_image", shape, element)
 
 
+def result_of(
+    convolution: Convolution,
+    filtering: PlaneFiltering,
+    result: Tensor,
+    tile: tuple[Sequence[Scalar], tuple[int, int]],
+    depth: Sequence[Scalar],
+    o: Scalar,
+) -> Element:
+    """The elements that a tile has of a tensor of the result's shape; zeros beyond it.
+
+    `tile` is an image, a row and a column of tiles, and those where rows and columns end.
+    """
+    (n, ty, tx), (end_row, end_column) = tile
+    rows = _result_places(filtering.rows, ty, end_row, convolution.dilations[0])
+    columns = _result_places(filtering.columns, tx, end_column, convolution.dilations[1])
+
+    def load(row: int, column: int) -> Scalar:
+        places = [rows[row]] if convolution.is_line else [rows[row], columns[column]]
+        return _bounded(result, (n, *depth), places, o)
+
+    return load
+
+
+def _bounded(
+    tensor: Tensor, outer: Sequence[Scalar], places: Sequence[tuple[Scalar, int]], c: Scalar
+) -> Scalar:
+    """The element at places of which each is given with its largest value; zero beyond."""
+    value: Scalar = tensor[(*outer, *(place for place, _ in places), c)]
+    extents = tensor.shape[-1 - len(places) : -1]
+    for (place, last), extent in reversed(list(zip(places, extents, strict=True))):
+        if not surely_less(last, extent):
+            value = select(binary("lt", place, extent), value, 0.0)
+    return value
+
+
 def _window_places(
     filtering: Filtering, tile: Scalar, end: int, dilation: int
 ) -> list[tuple[Scalar, int]]:
     """What the window of a tile before `end` reads on an axis, and what that is at most."""
     step = filtering.outputs * filtering.stride * dilation
+    first, last = _first_place(step, tile, end, dilation)
+    distances = [place * dilation for place in range(filtering.window)]
+    return [(first + distance, last + distance) for distance in distances]
+
+
+def _result_places(
+    filtering: Filtering, tile: Scalar, end: int, dilation: int
+) -> list[tuple[Scalar, int]]:
+    """The places of a tile before `end` on an axis of the result, and what they are at most."""
+    first, last = _first_place(filtering.outputs * dilation, tile, end, dilation)
+    distances = [place * dilation for place in range(filtering.outputs)]
+    return [(first + distance, last + distance) for distance in distances]
+
+
+def _first_place(step: int, tile: Scalar, end: int, dilation: int) -> tuple[Scalar, int]:
+    """The first place of a tile where periods are `step` apart, and that of the last tile."""
     if dilation == 1:
         first = tile if step == 1 else tile * step
     else:
         first = tile // dilation * step + tile % dilation
-    last = (end - 1) // dilation * step + (end - 1) % dilation
-    distances = [place * dilation for place in range(filtering.window)]
-    return [(first + distance, last + distance) for distance in distances]
+    return first, (end - 1) // dilation * step + (end - 1) % dilation
 
 
 def row_and_column(k: Scalar, extents: tuple[int, int]) -> tuple[Scalar, Scalar]:

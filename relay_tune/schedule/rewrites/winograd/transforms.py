@@ -22,7 +22,8 @@ from math import prod
 
 import numpy as np
 
-from relay_tune.tensor.expression import Scalar
+from relay_tune.tensor.expression import Scalar, literal
+from relay_tune.tensor.scalar_value import scalar_value
 
 Rows = Callable[[Sequence[Scalar]], list[Scalar]]
 
@@ -167,26 +168,52 @@ def plane_filtering(outputs: int, stride: int, taps: tuple[int, int]) -> PlaneFi
 
 
 def rows_of_taps(filtering: Filtering) -> Rows:
-    """The elements of G g, as expressions.
+    """The elements of G g, as expressions."""
+    return _linear_map(filtering.taps.tolist())
 
-    Terms at even places come first: rows that differ in the sign of the others share both sums.
+
+def rows_of_taps_adjoint(filtering: Filtering) -> Rows:
+    """The elements of G^T u."""
+    return _linear_map(filtering.taps.T.tolist())
+
+
+def rows_of_result_adjoint(filtering: Filtering) -> Rows:
+    """The elements of A a, whose transpose the filtering has."""
+    units = np.eye(filtering.window).tolist()
+    columns = [filtering.result([literal(value, "float64") for value in unit]) for unit in units]
+    return _linear_map([[float(scalar_value(e, {}, {})) for e in column] for column in columns])
+
+
+def _linear_map(matrix: Sequence[Sequence[float]]) -> Rows:
+    """The products of a matrix and a column.
+
+    Each is a sum over even places and one over odd ones: rows that differ in the sign of the odd
+    ones share both.
     """
 
-    def rows(taps: Sequence[Scalar]) -> list[Scalar]:
-        return [_combined(row, taps) for row in filtering.taps.tolist()]
+    def rows(column: Sequence[Scalar]) -> list[Scalar]:
+        return [_combined(row, column) for row in matrix]
 
     return rows
 
 
 def _combined(factors: Sequence[float], values: Sequence[Scalar]) -> Scalar:
-    """The sum of values with their factors, of which the first one that is not zero begins it."""
-    places = [*range(0, len(factors), 2), *range(1, len(factors), 2)]
-    first, *others = (place for place in places if factors[place] != 0)
-    total: Scalar = values[first] if factors[first] == 1 else values[first] * factors[first]
-    for place in others:
-        size = abs(factors[place])
-        term = values[place] if size == 1 else values[place] * size
-        total = total + term if factors[place] > 0 else total - term
+    """The sum of values with their factors, of which one is not zero."""
+    terms = list(zip(factors, values, strict=True))
+    even, odd = ([term for term in terms[first::2] if term[0] != 0] for first in (0, 1))
+    if not even or not odd:
+        return _sum(even or odd)
+    if odd[0][0] > 0:
+        return _sum(even) + _sum(odd)
+    return _sum(even) - _sum([(-factor, value) for factor, value in odd])
+
+
+def _sum(terms: Sequence[tuple[float, Scalar]]) -> Scalar:
+    (factor, value), *others = terms
+    total: Scalar = value if factor == 1 else value * factor
+    for factor, value in others:
+        term = value if abs(factor) == 1 else value * abs(factor)
+        total = total + term if factor > 0 else total - term
     return total
 
 
