@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -10,7 +10,14 @@ from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.building.region_layout import RegionLayout
-from relay_tune.codegen.main_function import Calls, KernelChoice, jobs_text, single_calls
+from relay_tune.codegen.main_function import (
+    Calls,
+    Job,
+    KernelChoice,
+    bytes_read,
+    jobs_text,
+    single_calls,
+)
 from relay_tune.codegen.program_step import ProgramStep
 from relay_tune.codegen.programs.compiled import CompiledRegion
 from relay_tune.codegen.programs.region_step import FoundSizes, RegionStep, StretchedStep
@@ -50,7 +57,7 @@ class StepWriter:
     @property
     def text(self) -> str:
         """The LLVM module of all jobs."""
-        jobs = {region.job: region.calls for region in self.regions}
+        jobs = {region.job: Job(region.calls, region.elsewhere) for region in self.regions}
         return jobs_text(jobs, self._target.triple)
 
     @property
@@ -62,6 +69,17 @@ class StepWriter:
             replace(region, steps=tuple(replace(s, title=next(titles)) for s in region.steps))
             for region in self.regions
         )
+
+    def note_once_a_run(self, symbols: Collection[str]) -> None:
+        """Each run of the program passes these jobs once, so that between two are all others."""
+        read = {
+            region.job: bytes_read(region.calls) for region in self.regions if region.job in symbols
+        }
+        whole = sum(read.values())
+        self.regions = [
+            replace(region, elsewhere=whole - read[region.job]) if region.job in read else region
+            for region in self.regions
+        ]
 
     def step(self, region: Region) -> RegionStep:
         """The step of a region; its constants enter the block."""

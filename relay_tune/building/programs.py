@@ -37,6 +37,7 @@ from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
 from relay_tune.first_order.lone_regions import lone_region
 from relay_tune.first_order.lower_program import lower_program
+from relay_tune.first_order.once_a_run import regions_once_a_run
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.first_order.without_weights import without_weights
 from relay_tune.ir.expr import Function
@@ -113,6 +114,8 @@ class _ProgramCode:
         regions = {
             region: writer.step(region) for region in dict.fromkeys(program_regions(program))
         }
+        for once in regions_once_a_run(program):
+            writer.note_once_a_run({regions[region].job for region in once})
         waiting = {
             function: writer.step(lone_region(function)) for function in waiting_kernels(program)
         }

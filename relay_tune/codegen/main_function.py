@@ -14,7 +14,7 @@ which of several calls is the one for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
@@ -24,7 +24,7 @@ from relay_tune.codegen.builder.operand import Operand
 from relay_tune.codegen.builder.signature import Variable, function
 from relay_tune.codegen.native_runtime.runtime_text import MAXIMUM_QUEUES, SLOT_BYTES, TURN
 from relay_tune.codegen.native_runtime.shares import CLAIM, COMPLETE
-from relay_tune.codegen.sweeps import SWEEP_PATIENCE, Direction, directions, sweep_shares
+from relay_tune.codegen.sweeps import SWEEP_PATIENCE, Direction, Sweep, directions, sweep_shares
 from relay_tune.tensor.loops import Kernel
 from relay_tune.tensor.size import nominal
 from relay_tune.tensor.touched import parallel_iterations
@@ -34,6 +34,9 @@ LEADING_ZEROS = function("i64", "llvm.ctlz.i64", "i64", "i1", attributes="")
 GRAINS = ((4_000_000, 4), (500_000, 2), (0, 1))
 """(points at least, shares for each thread): small kernels are not worth many claims."""
 
+
+ITEM_BYTES = 4
+"""Of an element of a constant; narrow ones count as used several times."""
 
 LONGEST_BLOCK = 64
 """Calls in a row without a branch; compilers take far longer for blocks of thousands."""
@@ -57,6 +60,8 @@ class KernelCall:
         grain: the shares for each thread; 0 for a kernel that runs on one thread.
         swept: the place of the weights that it sweeps over, or None.
         shares: into how many shares of all threads the sweep is cut, a power of two.
+        own: the bytes of those weights that it reads.
+        read: the bytes that it reads of all constants.
         sizes: the slots that hold the sizes which follow the arguments.
     """
 
@@ -66,6 +71,8 @@ class KernelCall:
     swept: Place | None = None
     shares: int = 0
     sizes: tuple[int, ...] = ()
+    own: int = 0
+    read: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,23 +127,38 @@ def call_of(
         return KernelCall(kernel.name, places, 0, sizes=tuple(sizes))
     points = nominal(kernel.points)
     grain = next(grain for least, grain in GRAINS if sizes or points >= least)
+    read = {place: min(size, points * ITEM_BYTES) for place, size in constants.items()}
+    call = KernelCall(kernel.name, places, grain, sizes=tuple(sizes), read=sum(read.values()))
     largest = max(constants, key=lambda place: constants[place], default=None)
-    if largest is not None:
-        shares = sweep_shares(constants[largest], points, nominal(iterations))
-        if shares:
-            return KernelCall(kernel.name, places, grain, largest, shares, tuple(sizes))
-    return KernelCall(kernel.name, places, grain, sizes=tuple(sizes))
+    if largest is None:
+        return call
+    shares = sweep_shares(constants[largest], points, nominal(iterations), ITEM_BYTES)
+    return replace(call, swept=largest, shares=shares, own=read[largest]) if shares else call
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What such a function does.
+
+    Attributes:
+        calls: the kernels.
+        elsewhere: the bytes of constants that others read between two runs of it, at least.
+    """
+
+    calls: Calls
+    elsewhere: int = 0
 
 
 def main_text(name: str, calls: Calls, triple: str) -> str:
     """The LLVM module of a program's main function; kernels and runtime stay external."""
-    return jobs_text({name: calls}, triple)
+    return jobs_text({name: Job(calls)}, triple)
 
 
-def jobs_text(jobs: Mapping[str, Calls], triple: str) -> str:
+def jobs_text(jobs: Mapping[str, Job], triple: str) -> str:
     """The LLVM module of several such functions."""
     module = NativeModule()
-    for name, calls in jobs.items():
+    for name, job in jobs.items():
+        calls = job.calls
         slots = max(sum(1 for _ in single_calls(calls)), 1) * SLOT_BYTES
         state = _State(
             Variable(f"slots.{name}", f"[{slots} x i8]", "zeroinitializer"),
@@ -145,7 +167,7 @@ def jobs_text(jobs: Mapping[str, Calls], triple: str) -> str:
         )
         module.variables(state.slots, state.turn, state.turn_alone)
         with module.define(function("void", name, "ptr", "i64", "i64")) as code:
-            _Job(code, state, calls).write()
+            _JobWriter(code, state, job).write()
     return module.text(triple)
 
 
@@ -171,14 +193,14 @@ class _Queues:
 _WriteCalls = Callable[[Sequence[KernelCall], int], None]
 
 
-class _Job:
+class _JobWriter:
     """Writes one function."""
 
-    def __init__(self, code: FunctionBuilder, state: _State, calls: Calls) -> None:
+    def __init__(self, code: FunctionBuilder, state: _State, job: Job) -> None:
         self._code = code
         self._state = state
-        self._calls = calls
-        self._ways = directions(list(_swept(calls)))
+        self._calls = calls = job.calls
+        self._ways = directions(list(sweeps_of(calls)), job.elsewhere)
         buffers = code.parameters[0]
         single = list(single_calls(calls))
         choices = {call.slot for call in calls if isinstance(call, KernelChoice)}
@@ -292,15 +314,21 @@ def _flip(code: FunctionBuilder, way: Direction, turn: Operand, last: Operand) -
     return last & (turn - 1 if way.backward else 0 - turn)
 
 
-def _swept(calls: Calls) -> Iterator[Hashable | None]:
-    """What each single call sweeps over; one of several alternatives meets it once in a run."""
+def bytes_read(calls: Calls) -> int:
+    """The bytes of constants that a run of some calls reads."""
+    return sum(each.read for each in sweeps_of(calls))
+
+
+def sweeps_of(calls: Calls) -> Iterator[Sweep]:
+    """What each single call reads; a run meets one of several alternatives, the first counts."""
     for number, call in enumerate(calls):
         if isinstance(call, KernelCall):
-            yield call.swept
+            yield Sweep(call.swept, call.own, call.read)
             continue
         for way, alternative in enumerate(call.alternatives):
             for each in alternative:
-                yield None if each.swept is None else (number, way, each.swept)
+                weights = None if each.swept is None else (number, way, each.swept)
+                yield Sweep(weights, each.own, 0 if way else each.read)
 
 
 def _turns(calls: Sequence[KernelCall]) -> Iterator[tuple[int, Sequence[KernelCall]]]:

@@ -11,6 +11,11 @@ first the next time, and as many as the cache holds are found there (measured, 3
 A kernel is not changed for that: it is called for one share of its parallel loop after the other,
 and what alternates is their order, from call to call within a program and from run to run. Each
 thread has its own shares, so that two caches hold different weights.
+
+That is worth something where caches still hold a part of the weights at the next walk. Where other
+weights that are read between two walks fill them, nothing of the first walk is left whatever its
+direction, and backward walks come slower: what a share asks for ahead is what has been read before.
+A step of a decoder reads all its weights once: 3.2 ms backward and 2.4 ms forward, with 79 MB.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from relay_tune.tensor.streamed import is_streamed
 
@@ -25,9 +31,31 @@ SHARE_BYTES = 128 << 10
 """A share reads about as much: small beside a second cache, large beside the cost of a call."""
 
 LEAST_BYTES = 2 * SHARE_BYTES
+
+LEAST_USES = 0.5
+"""A call that uses less of a constant looks up rows of it."""
+
+KEPT_BYTES = 16 << 20
+"""What a last cache keeps: as many bytes between two walks leave nothing of the first one."""
+
 SWEEP_PATIENCE = 64
 """Spins before a thread takes a share from another: about the time of a share, whose weights lie in
 the other's cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What a call reads of constants.
+
+    Attributes:
+        weights: what it sweeps over, None for other calls.
+        own: the bytes that it reads of them.
+        read: the bytes that it reads of all its constants.
+    """
+
+    weights: Hashable | None
+    own: int = 0
+    read: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +78,9 @@ def sweep_shares(weight_bytes: int, points: int, iterations: int, item_bytes: in
     iterations of its parallel loop, and the bytes of an element of the constant.
     """
     uses = points * item_bytes / max(weight_bytes, 1)
-    if weight_bytes < LEAST_BYTES or not is_streamed(uses) or iterations < 2:
+    if weight_bytes < LEAST_BYTES or iterations < 2:
+        return 0
+    if uses < LEAST_USES or not is_streamed(uses):
         return 0
     wanted = -(-weight_bytes // SHARE_BYTES)
     shares = 1
@@ -59,18 +89,44 @@ def sweep_shares(weight_bytes: int, points: int, iterations: int, item_bytes: in
     return shares
 
 
-def directions(weights: Sequence[Hashable | None]) -> list[Direction | None]:
-    """The direction of each call of a program, given the weights that it sweeps (None for none).
+def directions(calls: Sequence[Sweep], elsewhere: int = 0) -> list[Direction | None]:
+    """The direction of each call of a function; None where it is not swept or that gains nothing.
 
-    Calls that read the same weights alternate; where their number in a program is odd, so do runs.
+    Calls that read the same weights alternate; where their number is odd, so do runs, between which
+    others read `elsewhere` bytes.
     """
-    total = Counter(key for key in weights if key is not None)
+    kept = _kept(calls, elsewhere)
+    total = Counter(call.weights for call in calls if call.weights in kept)
     seen: Counter[Hashable] = Counter()
     found: list[Direction | None] = []
-    for key in weights:
-        if key is None:
+    for call in calls:
+        if call.weights not in kept:
             found.append(None)
             continue
-        found.append(Direction(seen[key] % 2 == 1, total[key] % 2 == 1))
-        seen[key] += 1
+        found.append(Direction(seen[call.weights] % 2 == 1, total[call.weights] % 2 == 1))
+        seen[call.weights] += 1
     return found
+
+
+def _kept(calls: Sequence[Sweep], elsewhere: int) -> set[Hashable]:
+    """The swept weights of which caches hold something at the next walk over them.
+
+    Runs follow each other, so that the walk behind the last one is the first one of the next run.
+    """
+    whole, before = elsewhere + sum(call.read for call in calls), 0
+    walks: dict[Hashable, list[int]] = {}
+    own: dict[Hashable, int] = {}
+    for call in calls:
+        if call.weights is not None:
+            walks.setdefault(call.weights, []).append(before)
+            own[call.weights] = call.own
+        before += call.read
+    return {
+        weights
+        for weights, places in walks.items()
+        if min(
+            following - place - own[weights]
+            for place, following in pairwise((*places, places[0] + whole))
+        )
+        < KEPT_BYTES
+    }

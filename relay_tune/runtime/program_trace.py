@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.loaded_code import LoadedCode
-from relay_tune.codegen.main_function import Calls, jobs_text, single_calls, with_symbols
+from relay_tune.codegen.main_function import Job, jobs_text, single_calls, with_symbols
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.trace_function import (
     EVENTS_SYMBOL,
@@ -65,13 +65,13 @@ class TracedProgram:
         """Functions with stamps for the kernels, and those of regions, which call them."""
         target = compiled.target
         kernels: list[TracedKernel] = []
-        jobs: dict[str, Calls] = {}
+        jobs: dict[str, Job] = {}
         for region in compiled.regions:
             first = len(kernels)
             for call in single_calls(region.calls):
                 kernels.append(traced_call(len(kernels), call, untraced(call.symbol)))
             own = iter([kernel.symbol for kernel in kernels[first:]])
-            jobs[region.job] = with_symbols(region.calls, own)
+            jobs[region.job] = Job(with_symbols(region.calls, own), region.elsewhere)
             self._titles += [step.title for step in region.steps for _ in step.calls]
         texts = (jobs_text(jobs, target.triple), traced_kernels_text(kernels, target.triple))
         symbols = list(compiled.kernel_symbols)

@@ -1,7 +1,15 @@
+from dataclasses import replace
+
 import pytest
 
-from relay_tune.codegen.main_function import LONGEST_BLOCK, KernelCall, Place
-from relay_tune.codegen.sweeps import Direction, directions, sweep_shares
+from relay_tune.codegen.main_function import (
+    LONGEST_BLOCK,
+    KernelCall,
+    KernelChoice,
+    Place,
+    sweeps_of,
+)
+from relay_tune.codegen.sweeps import KEPT_BYTES, Direction, Sweep, directions, sweep_shares
 from tests.codegen.logged_runs import logged_runs
 
 RECORD = """
@@ -68,12 +76,39 @@ def test_several_threads_do_each_share_once(threads: int, shares: int) -> None:
         assert begin == len(run)
 
 
+def swept(*weights: str | None) -> list[Sweep]:
+    return [Sweep(each, 64, 64) for each in weights]
+
+
 def test_directions_of_a_program() -> None:
     back, forth = Direction(True, False), Direction(False, False)
-    assert directions(["a", None, "a"]) == [forth, None, back]
-    assert directions(["a", "b"]) == [Direction(False, True)] * 2
+    assert directions(swept("a", None, "a")) == [forth, None, back]
+    assert directions(swept("a", "b")) == [Direction(False, True)] * 2
     odd = [Direction(False, True), Direction(True, True), Direction(False, True)]
-    assert directions(["a", "a", "a"]) == odd
+    assert directions(swept("a", "a", "a")) == odd
+
+
+def test_weights_that_others_push_out_are_walked_forward() -> None:
+    other = Sweep(None, 0, KEPT_BYTES)
+    once, large = Sweep("a", 64, 64), Sweep("b", 10 * KEPT_BYTES, 10 * KEPT_BYTES)
+    assert directions([once, other]) == [None, None]
+    assert directions([large]) == [Direction(False, True)]
+    assert directions([large, once]) == [Direction(False, True), None]
+    assert directions([once, once, other]) == [
+        Direction(False, False),
+        Direction(True, False),
+        None,
+    ]
+
+
+def test_alternatives_count_once() -> None:
+    """Each of two alternatives reads enough to push the other call's weights out, if both ran."""
+    first, second = (sweep(2, offset) for offset in (64, 128))
+    half = KEPT_BYTES * 3 // 4
+    ways = tuple((replace(each, own=half, read=half),) for each in (first, second))
+    calls = [KernelChoice(0, ways), replace(sweep(2), own=64, read=64)]
+    found = directions(list(sweeps_of(calls)))
+    assert found == [Direction(False, True)] * 3
 
 
 def test_only_matrix_vector_products_are_swept() -> None:
@@ -84,3 +119,7 @@ def test_only_matrix_vector_products_are_swept() -> None:
     assert sweep_shares(4 * weights, 100 * weights, 16) == 0
     assert sweep_shares(4 * 1024, 1024, 16) == 0
     assert sweep_shares(4 * weights, weights, 1) == 0
+
+
+def test_tables_of_which_rows_are_looked_up_are_not_swept() -> None:
+    assert sweep_shares(4 * 50000 * 768, 768, 256) == 0

@@ -18,11 +18,13 @@ class CompiledRegion:
         job: the symbol.
         calls: the kernels that it calls.
         steps: what they compute: each step has its kernels, those of alternatives in order.
+        elsewhere: the bytes of constants that other regions read between two runs of it, at least.
     """
 
     job: str
     calls: Calls
     steps: tuple[ProgramStep, ...]
+    elsewhere: int = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)

@@ -1,0 +1,45 @@
+"""Which regions a run of a program passes once: what lies between two runs of each is all others.
+
+    @main:  block0:  region 0;  call @loop;  region 1;  return        regions 0 and 1
+
+Those of functions that are called may run any number of times, those behind a branch never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from relay_tune.first_order.instructions import CallFunction, RunRegion
+from relay_tune.first_order.program import Block, FirstOrderFunction, FirstOrderProgram
+from relay_tune.first_order.region import Region
+from relay_tune.first_order.terminators import Jump, TailCall
+
+
+def regions_once_a_run(program: FirstOrderProgram) -> Iterator[tuple[Region, ...]]:
+    """The regions that every run of an entry passes once, for each entry that nothing calls."""
+    called = set(_called(program))
+    for entry in program.entries.values():
+        if entry.function not in called:
+            yield tuple(_passed(program.functions[entry.function]))
+
+
+def _called(program: FirstOrderProgram) -> Iterator[str]:
+    """The functions that the program itself calls."""
+    yield from program.closure_code.values()
+    for function in program.functions.values():
+        for block in function.blocks:
+            if isinstance(block.terminator, TailCall):
+                yield block.terminator.function
+            for each in block.instructions:
+                if isinstance(each, CallFunction):
+                    yield each.function
+
+
+def _passed(function: FirstOrderFunction) -> Iterator[Region]:
+    """The regions in front of the first branch."""
+    blocks = {block.label: block for block in function.blocks}
+    block: Block | None = function.blocks[0]
+    while block is not None:
+        yield from (each.region for each in block.instructions if isinstance(each, RunRegion))
+        after = block.terminator
+        block = blocks[after.target] if isinstance(after, Jump) else None
