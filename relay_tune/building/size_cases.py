@@ -1,7 +1,7 @@
 """Code for some sizes of an open dimension, beside that for all of them.
 
     nn.dense(%x, W)                        for 1, 2, .. 8 rows: one kernel each
-    nn.batch_matmul(%x, %y)                for up to 8 rows: operands are read as they lie
+    nn.batch_matmul(%x, %y)                for 1 row; for up to 8: operands are read as they lie
     nn.conv2d(%x, W)                       for 1 image; for up to 8
     nn.conv1d(%x, W)                       for up to 47 places: vectors run along the channels
     nn.conv2d(%x, W)                       for up to 8 x 8 pixels: weights of 4 MiB are read little
@@ -43,6 +43,9 @@ from relay_tune.tensor.walk import axes_of, loads
 
 FEW_ROWS = 8
 """Up to so many rows, code is chosen for an example of so many."""
+
+ONE_ROW = 1
+"""A step of a decoder has one new word."""
 
 FEW_POINTS = 47
 """Up to so many points of the axis that lies in a line, vectors along another one may be better."""
@@ -166,10 +169,30 @@ def fixed_case(named: OpenPrimitive, sizes: Mapping[str, int]) -> PrimitiveCase:
 def _few_rows(
     named: OpenPrimitive, key: PrimitiveKey, program: TensorProgram, example: Example
 ) -> Iterator[PrimitiveCase]:
-    """A case for each symbol few of which are computed in other steps."""
+    """A case for each symbol few of which are computed in other steps; rows have one for 1."""
     for symbol in named.symbols:
+        if _are_rows(program, symbol):
+            yield from _few(named, key, symbol, example, ONE_ROW)
         if _has_other_steps(named, program, _with(example, symbol, FEW_ROWS)):
             yield from _few(named, key, symbol, example, FEW_ROWS)
+
+
+def _are_rows(program: TensorProgram, symbol: str) -> bool:
+    """Whether a size says how often products use an operand of another open size.
+
+    Keys and values of earlier words, of which one new word uses each element once: memory is what
+    it waits for, and lanes may run along the steps.
+    """
+    return any(
+        any(symbol in symbol_names(dim_of(axis.extent)) for axis in product.axes[:-1])
+        and any(_is_open_without(load.tensor, symbol) for load in loads(product.body))
+        for product in products_of(program)
+    )
+
+
+def _is_open_without(tensor: Tensor, symbol: str) -> bool:
+    symbols = symbol_names(dim_of(prod(tensor.shape)))
+    return bool(symbols) and symbol not in symbols
 
 
 def _few_points(

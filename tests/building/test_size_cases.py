@@ -60,6 +60,11 @@ IMAGES = with_weights(
 ROWS_OF_EACH_OTHER = parse(
     "def @main(%x: Tensor[(n, 40), float32], %y: Tensor[(m, 40), float32]) { nn.dense(%x, %y) }"
 )
+ATTENTION = parse(
+    "def @main(%q: Tensor[(3, n, 16), float32], %k: Tensor[(3, p, 16), float32], "
+    "%v: Tensor[(3, p, 16), float32]) { nn.batch_matmul(nn.softmax("
+    "nn.batch_matmul(%q, %k, transpose_b=True)), %v, transpose_b=False) }"
+)
 ROWS_OF_ONE_INPUT = parse("def @main(%x: Tensor[(n, 40), float32]) { nn.dense(%x, %x) }")
 SEQUENCE = with_weights(
     "def @main(%x: Tensor[(2, 24, n), float32], %f: Tensor[(40, 24, 3), float32]) "
@@ -88,7 +93,8 @@ def primitives(module: Module) -> dict[Function, Primitive]:
         (NARROW, EACH),
         (SEVERAL_ROWS, [(1, 1), (1, FEW_ROWS)]),
         (IMAGES, [(1, 1), (1, FEW_ROWS)]),
-        (ROWS_OF_EACH_OTHER, [(1, FEW_ROWS), (1, FEW_POINTS)]),
+        (ROWS_OF_EACH_OTHER, [(1, 1), (1, FEW_ROWS), (1, FEW_POINTS)]),
+        (ATTENTION, [(1, 1), (1, FEW_ROWS), (1, FEW_POINTS)]),
         (ROWS_OF_ONE_INPUT, [(1, FEW_ROWS), (1, FEW_POINTS)]),
         (SEQUENCE, [(1, FEW_POINTS)]),
         (NO_PRODUCT, []),
@@ -163,6 +169,14 @@ def test_few_points_in_a_line_give_the_answer_as_many_do(module: Module) -> None
     for n in SIZES_OF_A_LINE:
         data = floats(*(size if isinstance(size, int) else n for size in x.shape))
         assert_same_value(model(data), interpret(module, data))
+
+
+def test_attention_of_each_number_of_words_gives_the_answer() -> None:
+    model = build(ATTENTION, threads=1)
+    for n in (1, 2, 9):
+        for p in (1, 7, 16, 33, 70):
+            given = floats(3, n, 16), floats(3, p, 16), floats(3, p, 16)
+            assert_same_value(model(*given), interpret(ATTENTION, *given))
 
 
 def test_each_open_size_may_be_small() -> None:
