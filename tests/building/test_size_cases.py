@@ -18,7 +18,9 @@ from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.packing import PackRecipe
+from relay_tune.schedule.rewrites.weight_panels.record import PANELS
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.store_weights import StoreWeights
 from relay_tune.tuning.tuned_build import build as tuned_build
@@ -130,6 +132,25 @@ def test_all_numbers_of_rows_read_one_copy_of_weights_that_are_large(
     monkeypatch.setattr(rows_packed_alike, "LARGE_SHARE", 0)
     (primitive,) = primitives(module).values()
     assert len(recipes([primitive, *(each.primitive for each in primitive.cases)])) == 1
+
+
+@pytest.mark.parametrize("columns", [512, 768])
+def test_many_rows_find_weights_of_few_bits_in_panels_that_they_can_read(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 512 columns no 48 make whole panels, though few rows like tiles of so many."""
+    monkeypatch.setattr(rows_packed_alike, "LARGE_SHARE", 0)
+    text = (
+        f"def @main(%x: Tensor[(n, 256), float32], %w: Tensor[({columns}, 256), float32]) "
+        "{ nn.dense(%x, %w) }"
+    )
+    stored = BindParameters({"w": floats(columns, 256)})(parse(text))
+    (primitive,) = primitives(StoreWeights("int4")(infer_types(stored))).values()
+    machine = machine_of(parse_target("x86_64-linux-gnu:cooperlake"))
+    assert primitive.plan is not None and primitive.plan.packing is not None
+    chosen = primitive.plan.default_schedule(machine, 1).algorithm
+    assert [each.algorithm for each in chosen.rewrites] == [PANELS]
+    assert chosen.packing(primitive.plan.packing.choices) == primitive.plan.packing.choices
 
 
 LARGE = BindParameters({"w": floats(1536, 1536)})(
