@@ -215,7 +215,7 @@ def run(name: str, threads: int, with_compile: bool, losses: int) -> None:
         "torch eager": lambda: theirs(inputs, targets),
     }
     if with_compile:
-        compiled = _torch_step(torch.compile(network), task)  # type: ignore[arg-type]
+        compiled = _torch_step(torch.compile(network), task)
         runs["torch.compile"] = lambda: compiled(inputs, targets)
     seconds = interleaved_medians(runs, rounds=7)
     own = seconds.pop("relay_tune")
