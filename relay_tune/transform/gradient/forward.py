@@ -37,7 +37,7 @@ from relay_tune.ir.provenance import made_for
 from relay_tune.ir.trampoline import Recursive
 from relay_tune.ir.types import UNIT, RefType, TupleType, Type
 from relay_tune.op_rules.gradient.rule import Adjoint
-from relay_tune.op_rules.gradient.tangents import tangents_of
+from relay_tune.op_rules.gradient.table import tangents_of
 from relay_tune.transform.gradient.activity import Activity
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.adjoint_values import AdjointValues, fields_of_adjoint
