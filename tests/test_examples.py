@@ -56,6 +56,15 @@ def test_words_are_generated_over_caches(tmp_path: Path) -> None:
     assert "GB/s" in lines[2]
 
 
+def test_a_network_is_trained(tmp_path: Path) -> None:
+    script = str(EXAMPLES / "train_network.py")
+    lines = printed(tmp_path, sys.executable, script).splitlines()
+    losses = [float(line.split()[-1]) for line in lines if line.startswith("step")]
+    assert losses[-1] < 0.3 < losses[0]
+    assert float(lines[-1].removeprefix("right: ")) > 0.9
+    assert {"stripes.onnx", "stripes.safetensors"} <= {path.name for path in tmp_path.iterdir()}
+
+
 def test_a_model_is_tuned_and_drawn(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     script = str(EXAMPLES / "tune_with_report.sh")
