@@ -137,7 +137,18 @@ _FUNCTIONS = {
 }
 
 
-def compiler_runtime_text(triple: str, wanted: Iterable[str]) -> str:
-    """The LLVM module of those functions among `wanted` that are known; empty without any."""
+def mentioned_functions(images: Iterable[bytes]) -> frozenset[str]:
+    """Those of the functions whose names occur in object files, which may call them."""
+    found = {name for image in images for name in _FUNCTIONS if name.encode() in image}
+    return frozenset(found)
+
+
+def compiler_runtime_text(triple: str, wanted: Iterable[str], *, is_weak: bool = False) -> str:
+    """The LLVM module of those functions among `wanted` that are known; empty without any.
+
+    Weak ones give way to others of the same name.
+    """
     texts = [_FUNCTIONS[name] for name in sorted(set(wanted)) if name in _FUNCTIONS]
+    if is_weak:
+        texts = [text.replace("define ", "define weak ") for text in texts]
     return "\n".join([f'target triple = "{triple}"', *texts]) if texts else ""

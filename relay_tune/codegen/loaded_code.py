@@ -8,8 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import llvmlite.binding as llvm
 
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.compiler_runtime import compiler_runtime_text, mentioned_functions
 from relay_tune.codegen.llvm_modules import initialize_llvm
+from relay_tune.codegen.target import native_target
 from relay_tune.errors import BuildError
+from relay_tune.remembered import remembered
 
 _library_numbers = itertools.count()
 
@@ -34,7 +38,8 @@ class LoadedCode:
         # was seen to in a process that had loaded several large libraries.
         self._jit = llvm.create_lljit_compiler(use_jit_link=True)
         builder = llvm.JITLibraryBuilder().add_current_process()
-        for image in objects:
+        images = list(objects)
+        for image in (*images, *_compiler_runtime(images)):
             builder = builder.add_object_img(image)
         for name, address in (imports or {}).items():
             builder = builder.import_symbol(name, address)
@@ -57,3 +62,19 @@ class LoadedCode:
     def function(self, symbol: str, *argument_types: type) -> Callable[..., None]:
         """A symbol as a C function without a result."""
         return ctypes.CFUNCTYPE(None, *argument_types)(self.address(symbol))
+
+
+def _compiler_runtime(images: Sequence[bytes]) -> list[bytes]:
+    """An object with the functions that LLVM calls and this process lacks, if there are any.
+
+    Libraries that were loaded for something else, such as libgcc, may have them.
+    """
+    mentioned = mentioned_functions(images)
+    missing = frozenset(name for name in mentioned if llvm.address_of_symbol(name) is None)
+    return [_runtime_object(missing)] if missing else []
+
+
+@remembered(16)
+def _runtime_object(names: frozenset[str]) -> bytes:
+    target = native_target()
+    return compile_text(compiler_runtime_text(target.triple, names, is_weak=True), target)

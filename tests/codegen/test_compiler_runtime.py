@@ -105,3 +105,13 @@ def test_widening() -> None:
 
 def test_nothing_is_made_of_what_nobody_wants() -> None:
     assert compiler_runtime_text(TARGET.triple, ["memcpy"]) == ""
+
+
+def test_code_in_this_process_finds_the_functions_that_it_calls() -> None:
+    declared = "declare float @__extendhfsf2(half)\n"
+    text = declared + LOOP.format(source="half", to="float", name="__extendhfsf2")
+    code = LoadedCode([plain_object(text, TARGET)], ["loop"])
+    values, result = np.array([1.5, -0.25], "float16"), np.empty(2, "float32")
+    loop = code.function("loop", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+    loop(values.ctypes.data, result.ctypes.data, 2)
+    np.testing.assert_array_equal(result, values.astype("float32"))
