@@ -8,6 +8,8 @@ trained network becomes an ONNX file.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 import relay_tune as rt
@@ -49,7 +51,7 @@ def main() -> None:
         if number % 50 == 0 or number == STEPS - 1:
             print(f"step {number:3}: loss {loss:.3f}")
     step.save("stripes.safetensors")
-    rt.to_onnx(step.trained(), "stripes.onnx")
+    Path("stripes.onnx").write_bytes(rt.to_onnx(step.trained()).SerializeToString())
     model = rt.build(rt.from_onnx("stripes.onnx"))
     data, labels = images(np.random.default_rng(1))
     print(f"right: {np.mean(np.argmax(model(data), axis=1) == labels):.2f}")

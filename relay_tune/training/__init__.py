@@ -4,7 +4,7 @@
                             optimiser=rt.training.Adam(1e-3))
     for images, labels in batches:
         loss = step(images, labels)
-    rt.to_onnx(step.trained(), "trained.onnx")
+    onnx.save(rt.to_onnx(step.trained()), "trained.onnx")
 
 derivatives    rt.grad, rt.value_and_grad, rt.jvp, rt.vjp, rt.hessian_vector
 parameters     which constants of a network are trained
