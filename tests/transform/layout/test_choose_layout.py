@@ -48,6 +48,23 @@ NETWORKS = {
         1,
     ),
     "mean over the image": (f"({IMAGE}, {W}) {{ mean({CONV}, axis=[2, 3]) }}", 1),
+    "variance over the batch": (
+        f"({IMAGE}, {W}, %m: Tensor[(1, 4, 1, 1), float32]) {{ "
+        f"variance({CONV}, %m, axis=[0, 2, 3], keepdims=True) }}",
+        1,
+    ),
+    "sum down to the shape of a scale": (
+        f"({IMAGE}, {W}) {{ collapse_sum_to({CONV}, shape=[4, 1, 1]) }}",
+        1,
+    ),
+    "sum down to the same rank": (
+        f"({IMAGE}, {W}) {{ collapse_sum_to({CONV}, shape=[1, 4, 1, 8]) }}",
+        2,
+    ),
+    "sum down to axes in another order": (
+        f"({IMAGE}, {W}) {{ collapse_sum_to({CONV}, shape=[4, 8, 1]) }}",
+        2,
+    ),
     "softmax over channels": (f"({IMAGE}, {W}) {{ nn.softmax({CONV}, axis=1) }}", 2),
     "squeeze and excite": (
         f"({IMAGE}, {W}) {{ %0 = {CONV}; multiply(%0, sigmoid(mean(%0, axis=[2, 3], "
