@@ -2,8 +2,8 @@
 
     python examples/train_network.py
 
-Images of stripes in four directions, with noise, are told apart. The step is one native program; the
-trained network becomes an ONNX file.
+Images of stripes in four directions, with noise, are told apart. The step is one native program;
+the trained network becomes an ONNX file.
 """
 
 from __future__ import annotations
