@@ -15,6 +15,7 @@ The weights of an ONNX file have its names; other constants are numbered.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -42,7 +43,7 @@ def with_parameters(module: Module, names: Iterable[str] | None = None) -> Modul
         module: a network.
         names: of `parameters_of` it; None: all.
 
-    Raises InputError for a name that there is not.
+    Raises InputError for a name that there is not, or a weight that is several constants.
     """
     typed = infer_types(module)
     known = _constants(typed)
@@ -54,6 +55,7 @@ def with_parameters(module: Module, names: Iterable[str] | None = None) -> Modul
                 notes=(f"Its parameters are: {', '.join(known) or 'none'}.",),
                 remedy=did_you_mean(name, known, "Name parameters as parameters_of does."),
             )
+    _require_single(typed, [known[name] for name in chosen])
     variables: Mapping[Expr, Var] = {
         known[name]: Var(name, TensorType(known[name].data.shape, str(known[name].data.dtype)))
         for name in chosen
@@ -64,6 +66,23 @@ def with_parameters(module: Module, names: Iterable[str] | None = None) -> Modul
     return infer_types(
         typed.with_function("main", replace(main, params=params, body=body, type=None))
     )
+
+
+def _require_single(module: Module, chosen: Iterable[Constant]) -> None:
+    """InputError where a weight of the file is several constants: it would be trained in part."""
+    names = Counter(
+        _name(node, 0)
+        for node in post_order(module.main.body)
+        if isinstance(node, Constant) and isinstance(node.span, NodeSpan)
+    )
+    for constant in chosen:
+        name = _name(constant, 0)
+        if names[name] > 1:
+            raise InputError(
+                f"The weight {name!r} of the file is read in {names[name]} forms, as when one "
+                "reader transposes it: they would be trained apart.",
+                remedy="Export the network so that it has one form, or train the other weights.",
+            )
 
 
 def _constants(module: Module) -> dict[str, Constant]:

@@ -65,3 +65,21 @@ def test_weights_of_a_file_by_their_names() -> None:
 def test_parameters_that_there_are_not() -> None:
     with pytest.raises(rt.InputError, match="no parameter 'z'"):
         rt.grad(CUBES, wrt="z")
+
+
+def test_a_weight_in_two_forms_is_refused() -> None:
+    nodes = [
+        helper.make_node("Transpose", ["w"], ["t"]),
+        helper.make_node("MatMul", ["x", "w"], ["h"]),
+        helper.make_node("MatMul", ["h", "t"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "tied",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, (2, 3))],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, (2, 3))],
+        [numpy_helper.from_array(np.ones((3, 4), np.float32), "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    with pytest.raises(rt.InputError, match="'w' of the file is read in 2 forms"):
+        rt.training.with_parameters(rt.from_onnx(model.SerializeToString()))
