@@ -16,6 +16,7 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOMES = {
+    "relay_tune.building.interpret": ("interpret",),
     "relay_tune.errors": (
         "BuildError",
         "InputError",
@@ -57,7 +58,6 @@ _HOMES = {
     "relay_tune.quantization.report": ("QuantizationReport",),
     "relay_tune.runtime.data_values": ("data_value", "list_items", "list_value"),
     "relay_tune.runtime.executable": ("Executable",),
-    "relay_tune.runtime.interpreter.interpret": ("interpret",),
     "relay_tune.runtime.load": ("load",),
     "relay_tune.runtime.model": ("Model",),
     "relay_tune.training.derivatives": (

@@ -1,6 +1,7 @@
 from relay_tune import op as op
 from relay_tune import training as training
 from relay_tune import zoo as zoo
+from relay_tune.building.interpret import interpret as interpret
 from relay_tune.errors import BuildError as BuildError
 from relay_tune.errors import InputError as InputError
 from relay_tune.errors import ModelError as ModelError
@@ -45,7 +46,6 @@ from relay_tune.runtime.data_values import data_value as data_value
 from relay_tune.runtime.data_values import list_items as list_items
 from relay_tune.runtime.data_values import list_value as list_value
 from relay_tune.runtime.executable import Executable as Executable
-from relay_tune.runtime.interpreter.interpret import interpret as interpret
 from relay_tune.runtime.load import load as load
 from relay_tune.runtime.model import Model as Model
 from relay_tune.std.select import prelude as prelude

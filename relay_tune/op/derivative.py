@@ -50,7 +50,7 @@ class RequestAttributes(Attributes):
 def _no_value(attributes: Attributes, *arguments: object) -> object:
     raise BuildError(
         "A derivative has no value before it is made a program.",
-        remedy="Run the pass `differentiate` first; builds do.",
+        remedy="Use rt.interpret or rt.build, which run the pass `differentiate` first.",
     )
 
 

@@ -15,12 +15,14 @@ from relay_tune.op_rules.matching import attributes_of
 from relay_tune.transform.gradient.activity import Activity
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.adjoint_values import AdjointValues, UserValues
+from relay_tune.transform.gradient.block_code import Knowledge
 from relay_tune.transform.gradient.calls import reachable
 from relay_tune.transform.gradient.cells import holds_floats, with_pairs
 from relay_tune.transform.gradient.constructors import Definitions
 from relay_tune.transform.gradient.forward import Forward
 from relay_tune.transform.gradient.names import Names
-from relay_tune.transform.gradient.reverse import Reverse, substituted
+from relay_tune.transform.gradient.reverse import Reverse
+from relay_tune.transform.gradient.swept import substituted
 from relay_tune.transform.gradient.tapes import Tapes
 from relay_tune.transform.gradient.typed_nodes import let_block, tuple_of
 from relay_tune.transform.language.a_normal_form import ToANormalForm
@@ -60,7 +62,7 @@ def differentiated(module: Module, names: Sequence[str]) -> Module:
     activity.spread(
         [each.body for each in requests], {var for each in requests for var in each.wrt}
     )
-    reverse = Reverse(module.functions, types, values, activity, free, tapes)
+    reverse = Reverse(module.functions, Knowledge(types, values, activity, tapes), free)
     user = UserValues(values)
     forward = Forward(module.functions, types, values, activity, free)
     made = {

@@ -1,0 +1,80 @@
+"""The code that the sweep of one block writes: the block itself, and its backward code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from relay_tune.ir.expr import Expr, TupleGetItem, Var
+from relay_tune.ir.types import UNIT, TupleType
+from relay_tune.op_rules.gradient.rule import Adjoint
+from relay_tune.transform.gradient.activity import Activity
+from relay_tune.transform.gradient.adjoint_types import AdjointTypes
+from relay_tune.transform.gradient.adjoint_values import AdjointValues, fields_of_adjoint
+from relay_tune.transform.gradient.swept import Adjoints
+from relay_tune.transform.gradient.tapes import Tapes
+from relay_tune.transform.gradient.typed_nodes import Binding, type_of, variable
+from relay_tune.transform.language.let_blocks import is_atom
+
+
+@dataclass
+class Knowledge:
+    """What all blocks of a module share.
+
+    Attributes:
+        types: adjoints of types.
+        values: adjoints as expressions.
+        activity: which variables change.
+        tapes: the data types of tapes.
+        definitions: what variables are bound to.
+    """
+
+    types: AdjointTypes
+    values: AdjointValues
+    activity: Activity
+    tapes: Tapes
+    definitions: dict[Expr, Expr] = field(default_factory=dict)
+
+
+@dataclass
+class BlockCode:
+    """The code of one block being swept.
+
+    Attributes:
+        of: what is known of all blocks.
+        title: the function that the block is part of.
+        forward: the bindings of the block, the last one first.
+        backward: those of the backward code, in order.
+        adjoints: of variables whose bindings are still to be swept.
+    """
+
+    of: Knowledge
+    title: str
+    forward: list[Binding] = field(default_factory=list)
+    backward: list[Binding] = field(default_factory=list)
+    adjoints: Adjoints = field(default_factory=dict)
+
+    def contribute(self, atom: Expr, adjoint: Adjoint) -> None:
+        """Add to the adjoint of a variable; what does not change has none."""
+        if adjoint is None or not isinstance(atom, Var) or not self.of.activity.is_active(atom):
+            return
+        if isinstance(adjoint, tuple) and all(part is None for part in adjoint):
+            return
+        self.adjoints[atom] = self.of.values.total(self.adjoints.get(atom), adjoint)
+
+    def named(self, name: str, adjoint: Adjoint) -> Adjoint:
+        """An adjoint whose parts are variables, bound where they are not yet."""
+        if isinstance(adjoint, tuple):
+            return tuple(self.named(name, part) for part in adjoint)
+        if adjoint is None or type_of(adjoint) == UNIT:
+            return None
+        if not is_atom(adjoint) and not isinstance(adjoint, TupleGetItem):
+            adjoint = self.bound(name, adjoint)
+        if isinstance(type_of(adjoint), TupleType):
+            return tuple(self.named(name, part) for part in fields_of_adjoint(adjoint))
+        return adjoint
+
+    def bound(self, name: str, value: Expr) -> Var:
+        """A variable of the backward code that has this value."""
+        var = variable(name, type_of(value))
+        self.backward.append((var, value))
+        return var
