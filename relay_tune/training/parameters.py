@@ -10,7 +10,7 @@ after:
       nn.dense(%x, %weight)
     }
 
-The weights of an ONNX file have its names; other constants are numbered.
+The weights of an ONNX file have its names; constants of other programs are numbered.
 """
 
 from __future__ import annotations
@@ -70,14 +70,10 @@ def with_parameters(module: Module, names: Iterable[str] | None = None) -> Modul
 
 def _require_single(module: Module, chosen: Iterable[Constant]) -> None:
     """InputError where a weight of the file is several constants: it would be trained in part."""
-    names = Counter(
-        _name(node, 0)
-        for node in post_order(module.main.body)
-        if isinstance(node, Constant) and isinstance(node.span, NodeSpan)
-    )
+    names = Counter(map(_file_name, post_order(module.main.body)))
     for constant in chosen:
-        name = _name(constant, 0)
-        if names[name] > 1:
+        name = _file_name(constant)
+        if name is not None and names[name] > 1:
             raise InputError(
                 f"The weight {name!r} of the file is read in {names[name]} forms, as when one "
                 "reader transposes it: they would be trained apart.",
@@ -86,20 +82,28 @@ def _require_single(module: Module, chosen: Iterable[Constant]) -> None:
 
 
 def _constants(module: Module) -> dict[str, Constant]:
-    """Those of @main that can be trained, by name, in the order of the program."""
+    """Those of @main that can be trained, by name, in the order of the program.
+
+    Of a file with weights these alone: what its nodes make besides, no training is to change.
+    """
+    floats = [
+        node
+        for node in post_order(module.main.body)
+        if isinstance(node, Constant) and is_float(node) and node.data.ndim and node.data.size > 1
+    ]
+    weights = [node for node in floats if _file_name(node) is not None]
     taken = {param.name for param in module.main.params}
-    found: dict[str, Constant] = {}
-    for node in post_order(module.main.body):
-        if isinstance(node, Constant) and is_float(node) and node.data.ndim and node.data.size > 1:
-            found[_free_name(_name(node, len(found)), taken)] = node
-    return found
+    return {
+        _free_name(_file_name(node) or f"weight_{number}", taken): node
+        for number, node in enumerate(weights or floats)
+    }
 
 
-def _name(constant: Constant, number: int) -> str:
-    span = constant.span
-    if isinstance(span, NodeSpan) and span.operator == INITIALIZER:
-        return span.name
-    return f"weight_{number}"
+def _file_name(node: Expr) -> str | None:
+    """What an ONNX file calls a weight; None for other nodes."""
+    if not isinstance(node, Constant) or not isinstance(node.span, NodeSpan):
+        return None
+    return node.span.name if node.span.operator == INITIALIZER else None
 
 
 def _free_name(name: str, taken: set[str]) -> str:

@@ -83,3 +83,40 @@ def test_a_weight_in_two_forms_is_refused() -> None:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     with pytest.raises(rt.InputError, match="'w' of the file is read in 2 forms"):
         rt.training.with_parameters(rt.from_onnx(model.SerializeToString()))
+
+
+def test_constants_that_nodes_make_are_told_apart() -> None:
+    """They have the places of nodes, but are no weights of the file."""
+    nodes = [
+        helper.make_node("Constant", [], ["a"], value=numpy_helper.from_array(np.full(3, 2.0))),
+        helper.make_node("Constant", [], ["b"], value=numpy_helper.from_array(np.full(3, 3.0))),
+        helper.make_node("Mul", ["x", "a"], ["h"]),
+        helper.make_node("Add", ["h", "b"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "constants",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.DOUBLE, (3,))],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.DOUBLE, (3,))],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    module = rt.from_onnx(model.SerializeToString())
+    assert list(rt.training.parameters_of(module)) == ["weight_0", "weight_1"]
+    assert len(rt.training.with_parameters(module).main.params) == 3
+
+
+def test_of_a_file_with_weights_these_alone_are_trained() -> None:
+    nodes = [
+        helper.make_node("Constant", [], ["a"], value=numpy_helper.from_array(np.full(3, 2.0))),
+        helper.make_node("Mul", ["x", "a"], ["h"]),
+        helper.make_node("Add", ["h", "w"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "weights",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.DOUBLE, (3,))],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.DOUBLE, (3,))],
+        [numpy_helper.from_array(np.ones(3), "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    assert list(rt.training.parameters_of(rt.from_onnx(model.SerializeToString()))) == ["w"]
