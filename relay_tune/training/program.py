@@ -11,7 +11,7 @@ Parameters and states are inputs that may be donated: new values may take the me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,7 +32,7 @@ from relay_tune.typing.type_text import type_text
 
 GRADIENT = "gradient"
 NUMBER = "number"
-"""The input that counts steps."""
+"""The input that counts steps, if no other one is called so."""
 
 ALL_NODES = 10**9
 """Functions of any size are written where they are called."""
@@ -47,12 +47,14 @@ class StepProgram:
         batch: the names of its inputs that a batch consists of; the target is the last.
         parameters: the names of the trained ones.
         states: the names of what the optimiser keeps.
+        number: the name of the input that counts steps.
     """
 
     module: Module
     batch: tuple[str, ...]
     parameters: tuple[str, ...]
     states: tuple[str, ...]
+    number: str
 
 
 def step_program(
@@ -112,7 +114,7 @@ def _lossy(
     result = main.body.type
     output = Var("output", result, type=result)
     compute, wanted = _loss(loss, result, target)
-    label = _target_name(main.params)
+    label = _free_name("target", {param.name for param in main.params})
     given = Var(label, wanted, type=wanted)
     body = Let(output, main.body, compute(output, given))
     data = [param for param in main.params if param.name not in names]
@@ -121,9 +123,8 @@ def _lossy(
     return (*(param.name for param in data), label), network.with_function("main", function)
 
 
-def _target_name(params: Sequence[Var]) -> str:
-    taken = {param.name for param in params}
-    name = "target"
+def _free_name(name: str, taken: Collection[str]) -> str:
+    """The name itself, or with underscores."""
     while name in taken:
         name += "_"
     return name
@@ -167,7 +168,8 @@ def _with_updates(
         for name in names
     }
     count = TensorType((), "int64")
-    number = Var(NUMBER, count, type=count)
+    counter = _free_name(NUMBER, params.keys() | states.keys())
+    number = Var(counter, count, type=count)
     result = Var("result", gradient_type, type=gradient_type)
     gradients = _gradients(result, gradient_type)
     if clip is not None:
@@ -186,7 +188,7 @@ def _with_updates(
     functions = {**found.functions, GRADIENT: found.main, "main": Function(inputs, body)}
     whole = infer_types(replace(found, functions=functions, attributes={}))
     written = Inline(maximum_size=ALL_NODES)(whole)
-    return StepProgram(written, batch, names, tuple(states))
+    return StepProgram(written, batch, names, tuple(states), counter)
 
 
 def _gradients(result: Var, type_: TupleType) -> list[Expr]:

@@ -20,7 +20,7 @@ from relay_tune.training.checkpoint import read_checkpoint, write_checkpoint
 from relay_tune.training.losses import Loss
 from relay_tune.training.optimisers import SGD, Optimiser
 from relay_tune.training.parameters import parameters_of, with_parameters
-from relay_tune.training.program import NUMBER, StepProgram, step_program
+from relay_tune.training.program import StepProgram, step_program
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.tuning.tuned_build import build
 
@@ -57,7 +57,7 @@ class TrainingStep:
         self._check(len(batch), feeds)
         kept = {**self.parameters, **self.states}
         feeds |= kept
-        feeds[NUMBER] = np.asarray(self.number, dtype=np.int64)
+        feeds[self.program.number] = np.asarray(self.number, dtype=np.int64)
         loss, *new = self.model.run(feeds, donate=tuple(kept))
         arrays = dict(zip(kept, new, strict=False))
         self.parameters = {name: arrays[name] for name in self.parameters}
@@ -72,7 +72,7 @@ class TrainingStep:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Go on from what `save` wrote; InputError where the file is not of such a step."""
         found = read_checkpoint(path, self._arrays())
-        self.number = int(found.pop(NUMBER))
+        self.number = int(found.pop(self.program.number))
         self.parameters = {name: found[name] for name in self.parameters}
         self.states = {name: found[name] for name in self.states}
 
@@ -84,7 +84,7 @@ class TrainingStep:
 
     def _arrays(self) -> dict[str, Array]:
         number = np.asarray(self.number, dtype=np.int64)
-        return {**self.parameters, **self.states, NUMBER: number}
+        return {**self.parameters, **self.states, self.program.number: number}
 
     def _check(self, given: int, feeds: Mapping[str, object]) -> None:
         wanted = self.program.batch

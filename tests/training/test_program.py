@@ -31,3 +31,13 @@ def test_the_step_is_one_function() -> None:
     program = step_program(with_constants(), "cross_entropy", SGD)
     assert list(program.module.functions) == ["main"]
     assert [each.name for each in program.module.main.params][-1] == "number"
+
+
+def test_inputs_may_be_called_as_those_of_the_step() -> None:
+    network = rt.parse(
+        "def @main(%number: Tensor[(2), float32], %target: Tensor[(2), float32]) "
+        "{ %number * %target }"
+    )
+    program = step_program(network, "mean_squared_error", SGD, ["target"])
+    assert program.batch == ("number", "target_")
+    assert program.number == "number_"
