@@ -131,39 +131,51 @@ def _given_types(types: Sequence[Type]) -> tuple[tuple[TensorType, ...], ...] | 
 def _adjoint_relation(
     types: Sequence[Type], attributes: DerivedAttributes, context: RelationContext
 ) -> Type | None:
-    given = _given_types(types)
-    if given is None:
+    """An adjoint for each chosen result; that of the chosen input."""
+    known = _known_types(types, attributes, context)
+    if known is None:
         return None
-    inputs, changes = given
-    results = original_of(attributes).result_types(inputs, context)
-    if results is None:
-        return None
-    if len(changes) != len(attributes.results):
-        raise RelationError(
-            f"derivative.adjoint has {len(changes)} adjoints for results {attributes.results}."
-        )
-    for number, change in zip(attributes.results, changes, strict=True):
-        context.unify(results[number], change)
+    inputs, changes, results = known
+    _unify_changes("adjoint", changes, results, attributes.results, context)
     return inputs[attributes.varied[0]]
 
 
 def _tangent_relation(
     types: Sequence[Type], attributes: DerivedAttributes, context: RelationContext
 ) -> Type | None:
+    """A change for each chosen input; that of the chosen result."""
+    known = _known_types(types, attributes, context)
+    if known is None:
+        return None
+    inputs, changes, results = known
+    _unify_changes("tangent", changes, inputs, attributes.varied, context)
+    return results[attributes.results[0]]
+
+
+def _known_types(
+    types: Sequence[Type], attributes: DerivedAttributes, context: RelationContext
+) -> tuple[Sequence[Type], Sequence[Type], Sequence[Type]] | None:
+    """The types of inputs, changes and results of a call; None if not known yet."""
     given = _given_types(types)
     if given is None:
         return None
     inputs, changes = given
     results = original_of(attributes).result_types(inputs, context)
-    if results is None:
-        return None
-    if len(changes) != len(attributes.varied):
-        raise RelationError(
-            f"derivative.tangent has {len(changes)} changes for inputs {attributes.varied}."
-        )
-    for number, change in zip(attributes.varied, changes, strict=True):
-        context.unify(inputs[number], change)
-    return results[attributes.results[0]]
+    return None if results is None else (inputs, changes, results)
+
+
+def _unify_changes(
+    kind: str,
+    changes: Sequence[Type],
+    values: Sequence[Type],
+    numbers: Sequence[int],
+    context: RelationContext,
+) -> None:
+    """Make the types of changes those of the values with these numbers."""
+    if len(changes) != len(numbers):
+        raise RelationError(f"derivative.{kind} has {len(changes)} changes for {numbers}.")
+    for number, change in zip(numbers, changes, strict=True):
+        context.unify(values[number], change)
 
 
 def _known_results(original: _Original, inputs: Sequence[Tensor]) -> list[Any]:

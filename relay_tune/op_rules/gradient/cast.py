@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from relay_tune.ir.expr import Expr
-from relay_tune.ir.types import TensorType
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule, GradientRules
-from relay_tune.op_rules.matching import tensor_type
+from relay_tune.op_rules.matching import is_float, tensor_type
 from relay_tune.op_rules.typed import call
-
-
-def has_adjoint(type_: object) -> bool:
-    """Whether a tensor of this type has an adjoint: integers and booleans have none."""
-    return isinstance(type_, TensorType) and type_.dtype.startswith(("float", "bfloat"))
 
 
 def converted(value: Expr, like: Expr) -> Adjoint:
     """An adjoint in the element type of `like`, None where that is no float."""
     given, wanted = tensor_type(value), tensor_type(like)
-    if given is None or wanted is None or not has_adjoint(wanted):
+    if given is None or wanted is None or not is_float(like):
         return None
     return value if given.dtype == wanted.dtype else call("cast", value, dtype=wanted.dtype)
 

@@ -6,8 +6,7 @@ Indices outside of an axis are forced into it, or counted from its end, as the l
 from __future__ import annotations
 
 from relay_tune.ir.expr import Expr
-from relay_tune.op_rules.gradient.expressions import shaped_like
-from relay_tune.op_rules.gradient.joining import zeros_of
+from relay_tune.op_rules.gradient.expressions import shaped_like, zeros_of
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule, GradientRules
 from relay_tune.op_rules.matching import attributes_of, static_shape, tensor_type
 from relay_tune.op_rules.typed import call, constant_of, reshape

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from relay_tune.ir.expr import Expr, TupleGetItem
 from relay_tune.ir.types import TensorType, TupleType
+from relay_tune.op_rules.gradient.expressions import zeros_of
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule, GradientRules
-from relay_tune.op_rules.matching import attributes_of, static_shape, tensor_type
+from relay_tune.op_rules.matching import attributes_of, tensor_type
 from relay_tune.op_rules.typed import call, slice_of, tuple_of
-
-
-def zeros_of(value: Expr) -> Expr:
-    """Zeros in the shape of a tensor."""
-    type_, shape = tensor_type(value), static_shape(value)
-    assert type_ is not None
-    if shape is None:
-        return call("zeros_like", value)
-    return call("zeros", shape=shape, dtype=type_.dtype)
 
 
 def part_along(value: Expr, axis: int, begin: int, size: int) -> Expr:

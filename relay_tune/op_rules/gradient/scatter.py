@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from relay_tune.ir.expr import Expr
-from relay_tune.op_rules.gradient.expressions import number
-from relay_tune.op_rules.gradient.joining import zeros_of
+from relay_tune.op_rules.gradient.expressions import number, zeros_of
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule, GradientRules
 from relay_tune.op_rules.matching import attributes_of, static_shape
 from relay_tune.op_rules.typed import call, constant_of, reshape

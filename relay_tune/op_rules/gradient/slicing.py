@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from relay_tune.ir.expr import Expr
 from relay_tune.op.slicing import axis_slices
-from relay_tune.op_rules.gradient.expressions import number
-from relay_tune.op_rules.gradient.joining import zeros_of
+from relay_tune.op_rules.gradient.expressions import number, zeros_of
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule, GradientRules
 from relay_tune.op_rules.matching import attributes_of, static_shape, tensor_type
 from relay_tune.op_rules.typed import call

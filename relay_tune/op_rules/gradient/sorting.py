@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from relay_tune.ir.expr import Expr, TupleGetItem
 from relay_tune.ir.types import TupleType
-from relay_tune.op_rules.gradient.joining import zeros_of
+from relay_tune.op_rules.gradient.expressions import zeros_of
 from relay_tune.op_rules.gradient.rule import (
     Adjoint,
     Differentiated,

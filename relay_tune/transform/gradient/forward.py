@@ -35,7 +35,7 @@ from relay_tune.ir.expr import (
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.provenance import made_for
 from relay_tune.ir.trampoline import Recursive
-from relay_tune.ir.types import UNIT, RefType, TupleType, Type
+from relay_tune.ir.types import UNIT, TupleType, Type
 from relay_tune.op_rules.gradient.rule import Adjoint
 from relay_tune.op_rules.gradient.table import tangents_of
 from relay_tune.transform.gradient.activity import Activity
@@ -46,6 +46,8 @@ from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.patterns import matched_value, with_names
 from relay_tune.transform.gradient.typed_nodes import (
     Binding,
+    cell_read,
+    cell_written,
     constructed,
     field_of,
     fields_pattern,
@@ -184,12 +186,12 @@ class Forward:
                 return None if whole is None else fields_of_adjoint(whole)[value.index]
             case RefRead():
                 cell = self._second_cell(value.ref)
-                return None if cell is None else _read(cell)
+                return None if cell is None else cell_read(cell)
             case RefWrite():
                 cell = self._second_cell(value.ref)
                 if cell is not None:
                     tangent = self._value(known.get(value.value), value.value)
-                    out.append((variable("_", UNIT), RefWrite(cell, tangent, type=UNIT)))
+                    out.append((variable("_", UNIT), cell_written(cell, tangent)))
                 return None
             case Call(callee=Constructor() as constructor):
                 return self._constructor(value, constructor)
@@ -226,7 +228,7 @@ class Forward:
         first = self._definitions.get(value.fields[0])
         if isinstance(first, RefCreate) and first.value in self.tangents:
             tangent = self._value(self.tangents[first.value], first.value)
-            write = RefWrite(field_of(pair, 1), tangent, type=UNIT)
+            write = cell_written(field_of(pair, 1), tangent)
             out.append((variable("_", UNIT), write))
 
     def _call(self, var: Var, call: Call, name: str, out: list[Binding]) -> Going:
@@ -336,9 +338,3 @@ def _chosen(node: If | Match, patterns: list[Pattern | None], blocks: list[Expr]
         if pattern is not None
     )
     return Match(node.value, clauses, node.complete, type=blocks[0].type)
-
-
-def _read(cell: Expr) -> RefRead:
-    held = type_of(cell)
-    assert isinstance(held, RefType)
-    return RefRead(cell, type=held.value)

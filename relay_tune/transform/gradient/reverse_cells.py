@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from relay_tune.ir.expr import Expr, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem, Var
-from relay_tune.ir.types import UNIT, RefType
 from relay_tune.op_rules.gradient.rule import Adjoint
 from relay_tune.transform.gradient.block_code import BlockCode
 from relay_tune.transform.gradient.cells import is_pair
-from relay_tune.transform.gradient.typed_nodes import field_of, type_of
+from relay_tune.transform.gradient.typed_nodes import cell_read, cell_written, field_of, type_of
 
 
 def sweep_cell(code: BlockCode, value: Expr, adjoint: Adjoint) -> None:
@@ -17,13 +16,13 @@ def sweep_cell(code: BlockCode, value: Expr, adjoint: Adjoint) -> None:
     """
     match value:
         case RefRead() if adjoint is not None and (cell := _adjoint_cell(code, value.ref)):
-            known = code.bound("d_cell", _read(cell))
+            known = code.bound("d_cell", cell_read(cell))
             given = code.of.values.value(adjoint, known)
-            code.bound("_", _written(cell, code.of.values.sum(known, given)))
+            code.bound("_", cell_written(cell, code.of.values.sum(known, given)))
         case RefWrite() if cell := _adjoint_cell(code, value.ref):
-            taken = code.bound("d_cell", _read(cell))
+            taken = code.bound("d_cell", cell_read(cell))
             zero = code.of.values.zero(type_of(taken), value.value)
-            code.bound("_", _written(cell, zero))
+            code.bound("_", cell_written(cell, zero))
             code.contribute(value.value, taken)
 
 
@@ -31,7 +30,7 @@ def sweep_new_cell(code: BlockCode, pair: Var, value: Tuple) -> None:
     """What the first cell of a new pair held in the beginning has the adjoint that is left."""
     first = code.of.definitions.get(value.fields[0])
     if isinstance(first, RefCreate):
-        code.contribute(first.value, code.bound("d_cell", _read(field_of(pair, 1))))
+        code.contribute(first.value, code.bound("d_cell", cell_read(field_of(pair, 1))))
 
 
 def _adjoint_cell(code: BlockCode, cell: Expr) -> Expr | None:
@@ -41,13 +40,3 @@ def _adjoint_cell(code: BlockCode, cell: Expr) -> Expr | None:
             return field_of(pair, 1) if is_pair(code.of.types, type_of(pair)) else None
         case _:
             return None
-
-
-def _read(cell: Expr) -> RefRead:
-    held = type_of(cell)
-    assert isinstance(held, RefType)
-    return RefRead(cell, type=held.value)
-
-
-def _written(cell: Expr, value: Expr) -> RefWrite:
-    return RefWrite(cell, value, type=UNIT)

@@ -14,13 +14,15 @@ from relay_tune.ir.expr import (
     Let,
     Match,
     Pattern,
+    RefRead,
+    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
     VarPattern,
     WildcardPattern,
 )
-from relay_tune.ir.types import UNIT, TupleType, Type, TypeCall
+from relay_tune.ir.types import UNIT, RefType, TupleType, Type, TypeCall
 
 Binding = tuple[Var, Expr]
 """`let var = value`."""
@@ -111,3 +113,15 @@ def matched(value: Expr, clauses: Sequence[tuple[Pattern, Expr]], complete: bool
 def renamed(var: Var) -> Var:
     """Another variable of the same name and type, without an annotation."""
     return variable(var.name, type_of(var))
+
+
+def cell_read(cell: Expr) -> RefRead:
+    """What a cell holds."""
+    held = type_of(cell)
+    assert isinstance(held, RefType)
+    return RefRead(cell, type=held.value)
+
+
+def cell_written(cell: Expr, value: Expr) -> RefWrite:
+    """A cell given a value."""
+    return RefWrite(cell, value, type=UNIT)
