@@ -24,7 +24,7 @@ from relay_tune.transform.module_pass import with_body
 from relay_tune.typing.infer import infer_types
 
 Program = Module | RelayFunction | Function
-"""What can be differentiated: a module's @main, a Python function under @relay, a function."""
+"""Programs to differentiate: a module's @main, a Python function under @relay, a function."""
 
 Chosen = int | str | Iterable[int | str] | None
 """Parameters by place or name, or constants by name (`rt.training.parameters_of`); None: all

@@ -1,4 +1,4 @@
-"""What is minimised: a number, the mean over the samples of a batch.
+"""Losses: numbers to minimise, means over the samples of a batch.
 
 A loss is a function of two expressions, the output of the network and the target.
 """

@@ -1,4 +1,4 @@
-"""How gradients change parameters, as expressions of Relay that become part of the step.
+"""Optimisers: updates of parameters as expressions of Relay, which become part of the step.
 
 Each optimiser keeps tensors of the shape of each parameter (its states), which are zero before the
 first step.
@@ -19,7 +19,7 @@ from relay_tune.training.rates import Constant, Rate, scalar
 
 
 class Optimiser(Protocol):
-    """How a gradient changes a parameter."""
+    """Updates a parameter by its gradient."""
 
     @property
     def states(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Which constants of a network are trained, and the network with them as inputs.
+"""Trainable constants of a network, and the network with them as inputs.
 
 before:
     def @main(%x: Tensor[(2, 3), float32]) {
@@ -100,7 +100,7 @@ def _constants(module: Module) -> dict[str, Constant]:
 
 
 def _file_name(node: Expr) -> str | None:
-    """What an ONNX file calls a weight; None for other nodes."""
+    """The name of a weight in its ONNX file; None for other nodes."""
     if not isinstance(node, Constant) or not isinstance(node.span, NodeSpan):
         return None
     return node.span.name if node.span.operator == INITIALIZER else None

@@ -245,7 +245,7 @@ class Builder:
 
 
 def _with_name(folded: Expr, arguments: Sequence[Expr]) -> Expr:
-    """What was computed of one weight of the file, as many elements, keeps the weight's name."""
+    """Keep the name of a weight of the file on a result with as many elements."""
     if len(arguments) != 1 or not isinstance(folded, Constant):
         return folded
     (given,) = arguments

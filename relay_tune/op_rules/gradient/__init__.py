@@ -1,1 +1,1 @@
-"""How derivatives pass operators: the adjoints of a call's arguments, given that of its result."""
+"""Rules of adjoints: those of a call's arguments, given that of its result."""

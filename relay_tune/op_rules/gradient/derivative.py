@@ -1,4 +1,4 @@
-"""What derivatives take for constant because the program says so."""
+"""Values that a program declares constant for its derivatives."""
 
 from __future__ import annotations
 

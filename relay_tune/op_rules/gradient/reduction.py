@@ -39,7 +39,7 @@ def axes_reduced(attributes: Any, data: Expr) -> tuple[int, ...]:
 
 
 def count_in(data: Expr, axes: tuple[int, ...], like: Expr) -> Expr:
-    """How many elements of `data` make one, as a number of the type of `like` where it is known."""
+    """The number of elements of `data` behind one of its reduction, in the type of `like`."""
     type_ = tensor_type(data)
     assert type_ is not None
     sizes = [type_.shape[axis] for axis in axes]

@@ -7,7 +7,7 @@ from relay_tune.op_rules.table import OperatorTable
 REQUESTS: OperatorTable[str] = OperatorTable(
     {"grad": "gradient", "vjp": "adjoint", "jvp": "tangent"},
 )
-"""What each is a request for: a mode of the operator `derivative`."""
+"""The mode of the operator `derivative` that each of them asks for."""
 
 DERIVATIVE: OperatorTable[bool] = OperatorTable({"derivative": True})
 """The operator that stands for the value of a call together with its derivative."""

@@ -1,4 +1,4 @@
-"""What differentiation knows of an operator.
+"""Rules of adjoints: the record of one operator for differentiation.
 
 Reverse mode goes through a program backwards. It knows the *adjoint* of a call's result, the
 derivative of the program's output with regard to it, and asks the rule of the operator for the
@@ -50,7 +50,7 @@ An adjoint that nobody uses costs nothing: it is left out of the program."""
 
 @dataclass(frozen=True, slots=True)
 class GradientRule:
-    """How an operator is differentiated; one of the three.
+    """Differentiation of an operator: one of the three.
 
     Attributes:
         adjoints: the adjoints of the arguments.

@@ -1,4 +1,4 @@
-"""How operators are differentiated: the table that the passes of derivatives ask."""
+"""The table of rules of adjoints, and adjoints and tangents of any call."""
 
 from __future__ import annotations
 

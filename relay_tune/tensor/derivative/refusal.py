@@ -1,4 +1,4 @@
-"""What is raised where a tensor has no derivative that could be derived."""
+"""The error of a tensor whose derivative cannot be derived."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which values of a program change with those with regard to which it is differentiated.
+"""Activity analysis: values that depend on what a program is differentiated with regard to.
 
 What does not is constant for the derivative: no adjoint of it is computed. What a cell holds is
 taken to change. The analysis follows calls; a function has one answer for all of its calls.
@@ -36,7 +36,7 @@ Finding = Recursive[bool]
 
 @dataclass
 class Activity:
-    """What is found of the functions of a module, in A-normal form.
+    """Activity of the variables of a module's functions, in A-normal form.
 
     Attributes:
         variables: those that change.

@@ -18,7 +18,7 @@ from relay_tune.transform.language.let_blocks import is_atom
 
 @dataclass
 class Knowledge:
-    """What all blocks of a module share.
+    """Facts that all blocks of a module share.
 
     Attributes:
         types: adjoints of types.

@@ -52,7 +52,7 @@ class Choice:
         return matched(node.value, clauses, node.complete)
 
     def titles(self) -> list[str]:
-        """What the arms are called."""
+        """The names of the arms."""
         if isinstance(self.node, If):
             return ["true", "false"]
         names = []

@@ -43,7 +43,7 @@ def differentiated(
             remedy=did_you_mean(mode, modes, "Give one of: gradient, adjoint, tangent."),
         )
     typed = infer_types(module)
-    places = None if wrt is None else tuple(_place(typed[function], each) for each in wrt)
+    indices = None if wrt is None else tuple(_index(typed[function], each) for each in wrt)
     names = Names.of(typed)
     inner = function
     if function == "main":
@@ -51,14 +51,14 @@ def differentiated(
         typed = _with_other_name(typed, function, inner)
     operator = find_operator(modes[mode])
     assert operator is not None
-    asked = operator(GlobalVar(inner), wrt=places)
+    asked = operator(GlobalVar(inner), wrt=indices)
     type_ = typed[inner].type
     assert isinstance(type_, FuncType)
     params = [Var(param.name, param.annotation or param.type) for param in typed[inner].params]
     if mode == "adjoint":
         params.append(Var("adjoint", type_.result))
     if mode == "tangent":
-        chosen = range(len(type_.params)) if places is None else places
+        chosen = range(len(type_.params)) if indices is None else indices
         params += [Var(f"d_{params[place].name}", type_.params[place]) for place in chosen]
     main = Function(tuple(params), Call(asked, tuple(params)))
     return Differentiate()(infer_types(typed.with_function("main", main)))
@@ -70,7 +70,7 @@ def _mode(name: str) -> str:
     return REQUESTS.rule_of(Call(operator, ())) or ""
 
 
-def _place(function: Function, parameter: int | str) -> int:
+def _index(function: Function, parameter: int | str) -> int:
     names = [param.name for param in function.params]
     if isinstance(parameter, int) and 0 <= parameter < len(names):
         return parameter

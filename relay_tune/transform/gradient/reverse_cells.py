@@ -27,7 +27,7 @@ def sweep_cell(code: BlockCode, value: Expr, adjoint: Adjoint) -> None:
 
 
 def sweep_new_cell(code: BlockCode, pair: Var, value: Tuple) -> None:
-    """What the first cell of a new pair held in the beginning has the adjoint that is left."""
+    """Give the adjoint that is left in a new pair to the first value of its first cell."""
     first = code.of.definitions.get(value.fields[0])
     if isinstance(first, RefCreate):
         code.contribute(first.value, code.bound("d_cell", cell_read(field_of(pair, 1))))

@@ -31,7 +31,7 @@ from relay_tune.transform.gradient.typed_nodes import (
 
 
 def sweep_line(code: BlockCode, var: Var, value: Expr, adjoint: Adjoint) -> None:
-    """What has no blocks inside and calls no function of the program."""
+    """Sweep a value without blocks inside that calls no function of the program."""
     match value:
         case RefRead() | RefWrite():
             sweep_cell(code, value, adjoint)
