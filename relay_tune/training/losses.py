@@ -53,17 +53,20 @@ def _type(value: Expr) -> TensorType:
 
 
 def _cross_entropy(output: Expr, target: Expr) -> Expr:
-    """-log softmax(output)[target], where the last axis counts classes."""
+    """-log softmax(output)[target], where the last axis counts classes; -100 has no loss.
+
+    A target that is no class is an error of the run (IndexRangeError).
+    """
     type_ = _type(output)
     depth = type_.shape[-1]
     if not isinstance(depth, int):
         raise InputError(
             "The number of classes is dynamic.", remedy="Give the last axis of the output a size."
         )
-    one, zero = (constant_of(np.asarray(each, dtype=type_.dtype)) for each in (1, 0))
-    chosen = call("one_hot", target, one, zero, depth=depth, axis=-1, dtype=type_.dtype)
-    terms = call("multiply", call("nn.log_softmax", output, axis=-1), chosen)
-    return call("negative", call("mean", call("sum", terms, axis=(-1,)), axis=None))
+    rows = call("reshape", call("nn.log_softmax", output, axis=-1), newshape=(-1, depth))
+    classes = call("reshape", target, newshape=(-1,))
+    weights = constant_of(np.ones(depth, dtype=type_.dtype))
+    return call("nn.nll_loss", rows, classes, weights, reduction="mean", ignore_index=-100)
 
 
 def _squared(output: Expr, target: Expr) -> Expr:

@@ -23,6 +23,7 @@ from relay_tune.training.parameters import parameters_of, with_parameters
 from relay_tune.training.program import StepProgram, step_program
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.tuning.tuned_build import build
+from relay_tune.typing.type_text import type_text
 
 Array = np.ndarray[Any, Any]
 
@@ -132,10 +133,25 @@ def step(
     Raises InputError where these do not fit, RelayError where there is no derivative.
     """
     chosen = SGD() if optimiser is None else optimiser
+    _check_options(chosen, clip)
     program = step_program(network, loss, chosen, parameters, target, clip)
     values = _first_values(network, program, parameters)
     model = build(program.module, log=log, threads=threads, accuracy=accuracy)
     return TrainingStep(network, program, model, values)
+
+
+def _check_options(optimiser: object, clip: object) -> None:
+    """InputError unless these are an optimiser and a positive number."""
+    if not hasattr(optimiser, "updated") or not hasattr(optimiser, "states"):
+        raise InputError(
+            f"The optimiser is {optimiser!r}, which updates no parameters.",
+            remedy="Give an optimiser such as rt.training.Adam(1e-3).",
+        )
+    if clip is not None and not (isinstance(clip, int | float) and clip > 0):
+        raise InputError(
+            f"clip is {clip!r}, but must be a positive number.",
+            remedy="Give the largest norm of all gradients together, or omit it.",
+        )
 
 
 def _first_values(
@@ -151,13 +167,31 @@ def _first_values(
                 f"The input {name} has no first value.",
                 remedy=f"Give it: parameters={{'{name}': array}}.",
             )
-        values[name] = np.array(value)
+        values[name] = _fitting(name, np.array(value), program.module)
     return values
+
+
+def _fitting(name: str, value: Array, module: Module) -> Array:
+    """The first value of a parameter; InputError unless it has the type of its input."""
+    wanted = _type_of_input(module, name)
+    given = TensorType(value.shape, value.dtype.name)
+    if wanted != given:
+        raise InputError(
+            f"The first value of {name} is {type_text(given)}, but the input is "
+            f"{type_text(wanted)}.",
+            remedy="Give an array of that shape and element type.",
+        )
+    return value
 
 
 def _zeros(module: Module, name: str) -> Array:
     """Zeros of the type of an input."""
+    type_ = _type_of_input(module, name)
+    return np.zeros([int(str(size)) for size in type_.shape], dtype=type_.dtype)
+
+
+def _type_of_input(module: Module, name: str) -> TensorType:
     (param,) = (each for each in module.main.params if each.name == name)
     type_ = param.annotation or param.type
     assert isinstance(type_, TensorType)
-    return np.zeros([int(str(size)) for size in type_.shape], dtype=type_.dtype)
+    return type_

@@ -130,3 +130,25 @@ def test_a_batch_that_does_not_fit_changes_nothing() -> None:
             step(*wrong)
     assert step.number == 0
     np.testing.assert_array_equal(step.parameters["w"], weights()["w"])
+
+
+def test_arguments_that_do_not_fit_are_refused() -> None:
+    wrong = {"w": np.ones((2, 4), np.float32), "v": weights()["v"]}
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("which updates no parameters", {"optimiser": "adam"}),
+        ("clip is -1.0", {"clip": -1.0}),
+        (r"first value of w is Tensor\[\(2, 4\)", {"parameters": wrong}),
+        ("no floating-point number", {"loss": lambda output, target: output}),
+    ]
+    for message, options in cases:
+        with pytest.raises(rt.RelayError, match=message):
+            rt.training.step(network(), **{"parameters": weights(), **options})
+
+
+def test_a_target_that_is_no_class_is_an_error() -> None:
+    step = rt.training.step(network(), parameters=weights(), threads=1)
+    x, target = batch(0)
+    with pytest.raises(rt.RelayError, match="3"):
+        step(x, np.full_like(target, 3))
+    assert step.number == 0
+    step(x, np.where(target == 0, -100, target))  # those have no loss

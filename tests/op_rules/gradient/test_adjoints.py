@@ -136,6 +136,11 @@ CASES: list[tuple[Any, ...]] = [
     ("nn.group_norm", _x(2, 4, 3), _x(4), _x(4), {"num_groups": 2}),
     ("nn.cross_entropy", _positive(2, 3), _positive(2, 3)),
     ("nn.cross_entropy_with_logits", _x(2, 3), _positive(2, 3)),
+    *[
+        ("nn.nll_loss", _x(4, 3), np.array([2, 0, -1, 1]), _positive(3), options)
+        for options in ({}, {"reduction": "sum", "ignore_index": 0}, {"reduction": "none"})
+    ],
+    ("nn.nll_loss", _x(2, 3, 2), np.array([[2, 0], [-100, 1]]), _positive(3)),
     ("nn.pad", _x(2, 3), np.full((), 0.5), {"pad_width": ((0, 1), (2, 0))}),
     ("nn.dilate", _x(2, 3), {"strides": (1, 3), "dilation_value": 1.0}),
     ("nn.global_avg_pool2d", _x(2, 3, 4, 2)),
