@@ -34,6 +34,7 @@ from relay_tune.op.lower import finds_sizes
 from relay_tune.op.spaced_inputs import room_symbol, spaced_inputs
 from relay_tune.typing.infer import infer_expr
 from relay_tune.typing.type_terms import substitute_symbols
+from relay_tune.typing.unify import UnificationError
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -124,7 +125,7 @@ def _named(primitive: Function) -> tuple[SizeNaming, Function]:
 def _sizes_to_be_equal(error: TypeInferenceError, naming: SizeNaming) -> tuple[Dim, Dim] | None:
     """The sizes because of which a primitive has no type, if that is why."""
     cause = error.__cause__
-    if not isinstance(cause, RelationError) or cause.sizes is None:
+    if not isinstance(cause, RelationError | UnificationError) or cause.sizes is None:
         return None
     left, right = cause.sizes
     return substitute(left, naming.meanings), substitute(right, naming.meanings)

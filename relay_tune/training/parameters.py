@@ -1,38 +1,29 @@
 """Trainable constants of a network, and the network with them as inputs.
 
-before:
-    def @main(%x: Tensor[(2, 3), float32]) {
-      nn.dense(%x, meta[relay.Constant][0])
-    }
-
-after:
-    def @main(%x: Tensor[(2, 3), float32], %weight: Tensor[(4, 3), float32]) {
-      nn.dense(%x, %weight)
-    }
-
-The weights of an ONNX file have its names; constants of other programs are numbered.
+The weights of an ONNX file have its names, those of a Python model the names of the attributes;
+constants of other programs are numbered.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from relay_tune.arguments import did_you_mean
 from relay_tune.errors import INITIALIZER, InputError, NodeSpan
-from relay_tune.ir.expr import Constant, Expr, Var
+from relay_tune.ir.expr import Constant, Expr
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order, rewrite
-from relay_tune.ir.types import TensorType
 from relay_tune.op_rules.matching import is_float
+from relay_tune.training.opened import opened
 from relay_tune.typing.infer import infer_types
 
 
 def parameters_of(module: Module) -> dict[str, np.ndarray]:
-    """The constants of @main that can be trained, by name: tensors of floats, no single numbers."""
+    """The constants that can be trained, by name: tensors of floats, no single numbers."""
     return {name: constant.data for name, constant in _constants(infer_types(module)).items()}
 
 
@@ -56,23 +47,30 @@ def with_parameters(module: Module, names: Iterable[str] | None = None) -> Modul
                 remedy=did_you_mean(name, known, "Name parameters as parameters_of does."),
             )
     _require_single(typed, [known[name] for name in chosen])
-    variables: Mapping[Expr, Var] = {
-        known[name]: Var(name, TensorType(known[name].data.shape, str(known[name].data.dtype)))
-        for name in chosen
+    return infer_types(opened(typed, {known[name]: name for name in chosen}))
+
+
+def with_values(module: Module, values: Mapping[str, np.ndarray]) -> Module:
+    """The typed module with other values in place of some of `parameters_of` it, by name."""
+    typed = infer_types(module)
+    known = _constants(typed)
+    new = {known[name]: replace(known[name], data=values[name]) for name in values}
+
+    def changed(node: Expr) -> Expr:
+        return new.get(node, node) if isinstance(node, Constant) else node
+
+    functions = {
+        name: replace(function, body=rewrite(function.body, changed))
+        for name, function in typed.functions.items()
     }
-    main = typed.main
-    body = rewrite(main.body, lambda node: variables.get(node, node))
-    params = (*main.params, *variables.values())
-    return infer_types(
-        typed.with_function("main", replace(main, params=params, body=body, type=None))
-    )
+    return infer_types(replace(typed, functions=functions))
 
 
 def _require_single(module: Module, chosen: Iterable[Constant]) -> None:
     """InputError where a weight of the file is several constants: it would be trained in part."""
-    names = Counter(map(_file_name, post_order(module.main.body)))
+    names = Counter(map(_given_name, _nodes(module)))
     for constant in chosen:
-        name = _file_name(constant)
+        name = _given_name(constant)
         if name is not None and names[name] > 1:
             raise InputError(
                 f"The weight {name!r} of the file is read in {names[name]} forms, as when one "
@@ -82,25 +80,31 @@ def _require_single(module: Module, chosen: Iterable[Constant]) -> None:
 
 
 def _constants(module: Module) -> dict[str, Constant]:
-    """Those of @main that can be trained, by name, in the order of the program.
+    """Those that can be trained, by name, in the order of the program.
 
-    Of a file with weights these alone: what its nodes make besides, no training is to change.
+    Of a program with weights these alone: what it makes besides, no training is to change.
     """
     floats = [
         node
-        for node in post_order(module.main.body)
+        for node in _nodes(module)
         if isinstance(node, Constant) and is_float(node) and node.data.ndim and node.data.size > 1
     ]
-    weights = [node for node in floats if _file_name(node) is not None]
+    weights = [node for node in floats if _given_name(node) is not None]
     taken = {param.name for param in module.main.params}
     return {
-        _free_name(_file_name(node) or f"weight_{number}", taken): node
+        _free_name(_given_name(node) or f"weight_{number}", taken): node
         for number, node in enumerate(weights or floats)
     }
 
 
-def _file_name(node: Expr) -> str | None:
-    """The name of a weight in its ONNX file; None for other nodes."""
+def _nodes(module: Module) -> Iterator[Expr]:
+    """Every node of a program once: those of @main, then those of other functions."""
+    others = (each.body for name, each in module.functions.items() if name != "main")
+    return post_order(module.main.body, *others)
+
+
+def _given_name(node: Expr) -> str | None:
+    """The name of a weight in its ONNX file or Python model; None for other nodes."""
     if not isinstance(node, Constant) or not isinstance(node.span, NodeSpan):
         return None
     return node.span.name if node.span.operator == INITIALIZER else None

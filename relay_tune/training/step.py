@@ -19,7 +19,7 @@ from relay_tune.runtime.model import Model
 from relay_tune.training.checkpoint import read_checkpoint, write_checkpoint
 from relay_tune.training.losses import Loss
 from relay_tune.training.optimisers import SGD, Optimiser
-from relay_tune.training.parameters import parameters_of, with_parameters
+from relay_tune.training.parameters import parameters_of, with_values
 from relay_tune.training.program import StepProgram, step_program
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.tuning.tuned_build import build
@@ -80,8 +80,10 @@ class TrainingStep:
     def trained(self) -> Module:
         """The network with the parameters as they are now, as constants."""
         constants = parameters_of(self._network)
-        opened = with_parameters(self._network, [n for n in self.parameters if n in constants])
-        return BindParameters(self.parameters)(opened)
+        known = {name: value for name, value in self.parameters.items() if name in constants}
+        inputs = {name: value for name, value in self.parameters.items() if name not in known}
+        network = with_values(self._network, known)
+        return BindParameters(inputs)(network) if inputs else network
 
     def _arrays(self) -> dict[str, Array]:
         number = np.asarray(self.number, dtype=np.int64)

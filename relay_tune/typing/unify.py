@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relay_tune.errors import RelayError, TypeInferenceError
+from relay_tune.ir.dim import Dim
 from relay_tune.ir.types import (
     FuncType,
     GlobalTypeVar,
@@ -39,12 +40,20 @@ LARGEST_TYPE = 100_000
 
 
 class UnificationError(RelayError):
-    """Two types that cannot be made equal; the message says why, `left` and `right` are they."""
+    """Two types that cannot be made equal; the message says why.
 
-    def __init__(self, left: Type, right: Type, detail: str) -> None:
+    Attributes:
+        left, right: the types.
+        sizes: two sizes that would have to be equal, where they are why.
+    """
+
+    def __init__(
+        self, left: Type, right: Type, detail: str, sizes: tuple[Dim, Dim] | None = None
+    ) -> None:
         super().__init__(detail)
         self.left = left
         self.right = right
+        self.sizes = sizes
 
 
 class Unifier:
@@ -202,9 +211,10 @@ class Unifier:
         shape = tuple(dim for dim in dims if dim is not None)
         if len(shape) != len(dims):
             place = dims.index(None)
-            pair = (self.dims.resolve(side.shape[place]) for side in (left, right))
+            pair = [self.dims.resolve(side.shape[place]) for side in (left, right)]
             first, second = map(self.dims.readable, pair)
-            raise self._error(left, right, f"dimension {place} is {first} and {second}")
+            detail = f"dimension {place} is {first} and {second}"
+            raise self._error(left, right, detail, (pair[0], pair[1]))
         return TensorType(shape, left.dtype)
 
     def _unify_parts(self, left: Type, right: Type) -> Type:
@@ -272,8 +282,10 @@ class Unifier:
             case _:
                 return type_
 
-    def _error(self, left: Type, right: Type, detail: str) -> UnificationError:
-        return UnificationError(self.resolve(left), self.resolve(right), detail)
+    def _error(
+        self, left: Type, right: Type, detail: str, sizes: tuple[Dim, Dim] | None = None
+    ) -> UnificationError:
+        return UnificationError(self.resolve(left), self.resolve(right), detail, sizes)
 
 
 def _require_depth(depth: int) -> None:

@@ -129,12 +129,12 @@ class Calls(OperatorCalls, ABC):
         """What numpy itself makes of arguments that are known, such as np.arange(10).
 
         Numbers for which no type is given become int32 and float32, as those of the program do.
-        None where an argument is not known.
+        None where an argument is not known, or is a weight, which training may change.
         """
         parts = [*node.args, *(keyword.value for keyword in node.keywords)]
         found = [self.value(part, scope) for part in parts]
         known = [each.value for each in found if isinstance(each, Static)]
-        if len(known) < len(found):
+        if len(known) < len(found) or any(map(self.program.is_weight, known)):
             return None
         names = [str(keyword.arg) for keyword in node.keywords]
         count = len(node.args)

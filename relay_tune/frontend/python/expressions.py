@@ -91,9 +91,11 @@ class Expressions(Calls):
         value = self.value(node.value, scope)
         if isinstance(value, Static) and not isinstance(value.value, np.ndarray):
             try:
-                return Static(getattr(value.value, node.attr))
+                found = getattr(value.value, node.attr)
             except AttributeError as error:
                 raise self.source.error(node, f"{error}.") from error
+            self.program.note_weight(value.value, node.attr, found)
+            return Static(found)
         if isinstance(value, Static) and node.attr == "shape":
             return Static(np.shape(value.value))
         match node.attr:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from relay_tune.errors import INITIALIZER, NodeSpan
 from relay_tune.ir.expr import Constant, Function, GlobalVar
 from relay_tune.ir.module import Module
+
+WEIGHT_NAMES = "_relay_weight_names"
+"""The attribute of a class that names those of its objects that are weights."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ class TranslatedProgram:
     pending: list[tuple[str, PythonFunction]] = field(default_factory=list)
     _names: dict[Hashable, str] = field(default_factory=dict)
     _constants: dict[int, tuple[object, Constant]] = field(default_factory=dict)
+    _weights: dict[int, tuple[object, str]] = field(default_factory=dict)
 
     def mention(self, function: PythonFunction, name: str | None = None) -> GlobalVar:
         """The global variable of a function, which will be translated."""
@@ -80,8 +85,21 @@ class TranslatedProgram:
     def constant(self, value: np.ndarray) -> Constant:
         """The constant of an array; one array is one constant."""
         if id(value) not in self._constants:
-            self._constants[id(value)] = (value, Constant(np.array(value)))
+            constant = Constant(np.array(value))
+            if self.is_weight(value):
+                name = self._weights[id(value)][1]
+                constant = replace(constant, span=NodeSpan.of(name, INITIALIZER))
+            self._constants[id(value)] = (value, constant)
         return self._constants[id(value)][1]
+
+    def note_weight(self, owner: object, name: str, value: object) -> None:
+        """Remember the name of an array that is a weight of its owner, a model."""
+        if isinstance(value, np.ndarray) and name in getattr(owner, WEIGHT_NAMES, ()):
+            self._weights.setdefault(id(value), (value, name))
+
+    def is_weight(self, value: object) -> bool:
+        """Whether an array is a weight of a model."""
+        return id(value) in self._weights
 
     def _unused(self, name: str) -> str:
         taken = {*self._names.values(), *self.reserved}

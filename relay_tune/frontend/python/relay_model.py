@@ -20,6 +20,7 @@ import numpy as np
 
 from relay_tune.arguments import instance_of
 from relay_tune.errors import InputError
+from relay_tune.frontend.python.program import WEIGHT_NAMES
 from relay_tune.frontend.python.relay_function import relay
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse_type
@@ -36,7 +37,8 @@ def relay_model(
 ) -> type[Any] | Callable[[type], type[Any]]:
     """A decorator for classes: methods become programs, annotated attributes become weights.
 
-    A model is made from its weights by name, or by `random(seed)`; in methods they are constants.
+    A model is made from its weights by name, or by `random(seed)`; in methods they are constants,
+    which training knows by these names.
     A class with an `__init__` of its own says itself what its attributes are.
 
     Args:
@@ -53,6 +55,7 @@ def _with_programs(model: type, base: Module | None) -> type[Any]:
     for name, member in list(vars(model).items()):
         if isfunction(member) and not name.startswith("__"):
             setattr(model, name, relay(base=base)(member))
+    setattr(model, WEIGHT_NAMES, frozenset(get_annotations(model)))
     if "__init__" not in vars(model):
         types = {name: _weight_type(model, name, a) for name, a in get_annotations(model).items()}
         model.__init__ = _initializer(types)  # type: ignore[misc]

@@ -67,6 +67,8 @@ class TypeReader:
         """
         if isinstance(evaluated, Type):
             return evaluated
+        if isinstance(annotation, ast.JoinedStr) and _is_formatted(evaluated):
+            return self._parsed(str(evaluated), annotation)
         return None if annotation is None else self.type(annotation)
 
     def type(self, node: ast.expr) -> Type:
@@ -76,6 +78,8 @@ class TypeReader:
                 return UNIT
             case ast.Constant(str(text)):
                 return self._parsed(text, node)
+            case ast.JoinedStr():
+                return self._parsed(self._formatted(node), node)
             case ast.Subscript():
                 return self._applied(node)
             case ast.Name(name) if name in self._variables:
@@ -109,6 +113,21 @@ class TypeReader:
                 remedy='For sizes with names, write a string: "Tensor[(n, 4), float32]".',
             ) from error
         return self._parsed(f"Tensor[({', '.join(map(str, shape))}), {dtype}]", node)
+
+    def _formatted(self, node: ast.JoinedStr) -> str:
+        """What an f-string says, with the objects that the function sees."""
+        known = {}
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name):
+                found = self._environment.find(part.id)
+                if found is None:
+                    raise self._no_type(part)
+                known[part.id] = found.value
+        code = compile(ast.Expression(node), self._source.file, "eval")
+        try:
+            return str(eval(code, {}, known))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise self._source.error(node, f"This f-string cannot be evaluated: {error}") from error
 
     def _object(self, node: ast.expr) -> object:
         """The Python object, or the name of a data type, that an annotation mentions."""
@@ -151,3 +170,8 @@ class TypeReader:
             remedy='Write a string such as "Tensor[(1, 4), float32]", or float, int, bool, '
             "tuple[..], list[..], Callable[[..], ..], or the name of a data type.",
         )
+
+
+def _is_formatted(evaluated: object) -> bool:
+    """Whether an f-string was evaluated: where annotations are postponed, it is still its text."""
+    return isinstance(evaluated, str) and not evaluated.startswith(("f'", 'f"'))

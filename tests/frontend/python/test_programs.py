@@ -230,3 +230,29 @@ def test_functions_without_a_file() -> None:
     exec("def made(x):\n    return x", scope)
     with pytest.raises(InputError, match="source of made is not known"):
         relay(scope["made"]).module
+
+
+SIZE = 3
+
+
+@relay
+def annotated_by_formatted_strings(x: f"Tensor[({SIZE}, {2 * SIZE}), float32]"):
+    rows: f"Tensor[(?, {2 * SIZE}), float32]" = np.zeros((0, 6), "float32")
+    for i in range(SIZE):
+        rows = np.concatenate((rows, x[i, None] * 2), axis=0)
+    return rows
+
+
+def test_annotations_may_be_formatted_strings() -> None:
+    data = np.arange(18, dtype="float32").reshape(3, 6)
+    np.testing.assert_array_equal(run(annotated_by_formatted_strings, data), 2 * data)
+
+
+def test_a_formatted_string_with_an_error_is_refused_with_its_place() -> None:
+    @relay
+    def broken(x: f"Tensor[({SIZE}), float32]"):
+        y: f"Tensor[({SIZE // 0}), float32]" = x
+        return y
+
+    with pytest.raises(ParseError, match="This f-string cannot be evaluated"):
+        broken.module  # noqa: B018
