@@ -65,6 +65,36 @@ def test_a_network_is_trained(tmp_path: Path) -> None:
     assert {"stripes.onnx", "stripes.safetensors"} <= {path.name for path in tmp_path.iterdir()}
 
 
+def test_a_network_in_python_learns_digits(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    script = str(EXAMPLES / "train_digits.py")
+    text = printed(tmp_path, sys.executable, script, "--epochs", "4")
+    assert float(text.split("right: ")[1].split()[0]) >= 97
+    assert (tmp_path / "digits.onnx").exists()
+
+
+def test_a_recurrent_network_learns_letters(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("the quick brown fox jumps over the lazy dog. " * 50)
+    script = str(EXAMPLES / "train_characters.py")
+    lines = printed(tmp_path, sys.executable, script, "text", "--steps", "150").splitlines()
+    bits = [float(line.split()[2]) for line in lines if line.startswith("step")]
+    assert bits[-1] < 1 < bits[0]
+    assert len(lines[-1]) > 200
+
+
+def test_a_recursive_network_learns_formulas(tmp_path: Path) -> None:
+    script = str(EXAMPLES / "train_trees.py")
+    text = printed(tmp_path, sys.executable, script, "--steps", "150")
+    assert float(text.split("right: ")[1]) > 0.95
+
+
+def test_a_policy_learns_to_balance(tmp_path: Path) -> None:
+    script = str(EXAMPLES / "train_policy.py")
+    lines = printed(tmp_path, sys.executable, script, "--rounds", "16").splitlines()
+    first, *_, last = (int(line.split()[4]) for line in lines)
+    assert last > 2 * first
+
+
 def test_a_model_is_tuned_and_drawn(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     script = str(EXAMPLES / "tune_with_report.sh")

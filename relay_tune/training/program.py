@@ -18,6 +18,7 @@ import numpy as np
 
 from relay_tune.arguments import did_you_mean
 from relay_tune.errors import InputError
+from relay_tune.ir.dtypes import is_float
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType, TupleType, Type
@@ -44,7 +45,7 @@ class StepProgram:
 
     Attributes:
         module: the program.
-        batch: the names of its inputs that a batch consists of; the target is the last.
+        batch: the names of its inputs that a batch consists of; the target, if any, is the last.
         parameters: the names of the trained ones.
         states: the names of what the optimiser keeps.
         number: the name of the input that counts steps.
@@ -59,7 +60,7 @@ class StepProgram:
 
 def step_program(
     network: Module,
-    loss: str | Loss,
+    loss: str | Loss | None,
     optimiser: Optimiser,
     parameters: Iterable[str] | None = None,
     target: Type | None = None,
@@ -69,7 +70,8 @@ def step_program(
 
     Args:
         network: the program; its constants are trained, or those of its inputs that are named.
-        loss: the name of one of LOSSES, or loss(output, target) of two expressions, a scalar.
+        loss: the name of one of LOSSES, or loss(output, target) of two expressions, a scalar;
+            None: the network's own result, without a target.
         optimiser: how gradients change parameters.
         parameters: the names of constants and inputs that are trained; None: all constants.
         target: the type of the target; None: as the loss wants it, or that of the output.
@@ -107,20 +109,34 @@ def _with_inputs(
 
 
 def _lossy(
-    network: Module, names: Sequence[str], loss: str | Loss, target: Type | None
+    network: Module, names: Sequence[str], loss: str | Loss | None, target: Type | None
 ) -> tuple[tuple[str, ...], Module]:
     """The names of a batch's inputs, and the program that computes the loss of a batch."""
     main = network.main
     result = main.body.type
+    data = [param for param in main.params if param.name not in names]
+    rest = [param for param in main.params if param.name in names]
+    if loss is None:
+        _check_own_loss(result)
+        body = network.with_function("main", Function((*data, *rest), main.body))
+        return tuple(param.name for param in data), body
     output = Var("output", result, type=result)
     compute, wanted = _loss(loss, result, target)
     label = _free_name("target", {param.name for param in main.params})
     given = Var(label, wanted, type=wanted)
-    body = Let(output, main.body, compute(output, given))
-    data = [param for param in main.params if param.name not in names]
-    rest = [param for param in main.params if param.name in names]
-    function = Function((*data, given, *rest), body)
+    function = Function((*data, given, *rest), Let(output, main.body, compute(output, given)))
     return (*(param.name for param in data), label), network.with_function("main", function)
+
+
+def _check_own_loss(result: Type | None) -> None:
+    """InputError unless a network's result can be minimised."""
+    if isinstance(result, TensorType) and not result.shape and is_float(result.dtype):
+        return
+    raise InputError(
+        "Without a loss, the result of the network is minimised, but it is "
+        f"{'unknown' if result is None else type_text(result)}.",
+        remedy="Let it return one floating-point number, or name a loss.",
+    )
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:

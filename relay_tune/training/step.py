@@ -107,7 +107,7 @@ class TrainingStep:
 
 def step(
     network: Module,
-    loss: str | Loss = "cross_entropy",
+    loss: str | Loss | None = "cross_entropy",
     optimiser: Optimiser | None = None,
     *,
     parameters: Iterable[str] | Mapping[str, Array] | None = None,
@@ -122,7 +122,7 @@ def step(
     Args:
         network: a program; its inputs are a batch.
         loss: the name of one of `rt.training.LOSSES`, or loss(output, target) of two expressions,
-            which gives a scalar.
+            which gives a scalar; None: what the network returns, a scalar, without a target.
         optimiser: how gradients change parameters; by default SGD.
         parameters: names of the constants that are trained, or of inputs with their first values;
             None: all constants.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import relay_tune as rt
@@ -41,3 +42,24 @@ def test_inputs_may_be_called_as_those_of_the_step() -> None:
     program = step_program(network, "mean_squared_error", SGD, ["target"])
     assert program.batch == ("number", "target_")
     assert program.number == "number_"
+
+
+OWN_LOSS = """
+def @main(%x: Tensor[(3), float32], %w: Tensor[(3), float32]) { sum(%x * %w * %w) }
+"""
+
+
+def test_a_network_may_return_its_loss() -> None:
+    program = step_program(rt.parse(OWN_LOSS), None, SGD, ["w"])
+    assert program.batch == ("x",)
+    step = rt.training.step(
+        rt.parse(OWN_LOSS), None, rt.training.SGD(0.1), parameters={"w": np.ones(3, "float32")}
+    )
+    x = np.array([1, 2, 3], "float32")
+    assert step(x) == pytest.approx(6)
+    np.testing.assert_allclose(step.parameters["w"], 1 - 0.2 * x, rtol=1e-6)
+
+
+def test_what_is_minimised_is_one_number() -> None:
+    with pytest.raises(rt.InputError, match=r"is minimised, but it is Tensor\[\(6, 3\)"):
+        step_program(with_constants(), None, SGD)

@@ -12,6 +12,7 @@ rt.interpret(Layer(weight=array).main.module, x)
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from inspect import get_annotations, isfunction
 from typing import Any, overload
@@ -22,6 +23,7 @@ from relay_tune.arguments import instance_of
 from relay_tune.errors import InputError
 from relay_tune.frontend.python.program import WEIGHT_NAMES
 from relay_tune.frontend.python.relay_function import relay
+from relay_tune.frontend.python.types import is_f_string
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse_type
 from relay_tune.ir.types import TensorType, Type
@@ -66,7 +68,8 @@ def _with_programs(model: type, base: Module | None) -> type[Any]:
 def _weight_type(model: type, name: str, annotation: object) -> TensorType:
     type_ = annotation
     if isinstance(annotation, str):  # quoted by hand, or by `from __future__ import annotations`
-        type_ = parse_type(annotation.replace("'", "").replace('"', ""))
+        text = _formatted(model, name, annotation) if is_f_string(annotation) else annotation
+        type_ = parse_type(text.replace("'", "").replace('"', ""))
     if isinstance(type_, TensorType) and all(isinstance(dim, int) for dim in type_.shape):
         return type_
     found = type_text(type_) if isinstance(type_, Type) else repr(annotation)
@@ -74,6 +77,24 @@ def _weight_type(model: type, name: str, annotation: object) -> TensorType:
         f"The weight {name} of {model.__name__} is {found}, which is no tensor of known size.",
         remedy='Annotate it with a type such as "Tensor[(10, 64), float32]".',
     )
+
+
+def _formatted(model: type, name: str, text: str) -> str:
+    """What an f-string says that Python has not evaluated, with the names of the class's module."""
+    try:
+        return str(eval(text, dict(vars(sys.modules[model.__module__]))))
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        NameError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise InputError(
+            f"The annotation of {name} of {model.__name__} cannot be evaluated: {error}.",
+            remedy="Use names of the module in it, or write the sizes as numbers.",
+        ) from error
 
 
 def _initializer(types: Mapping[str, TensorType]) -> Callable[..., None]:

@@ -67,7 +67,8 @@ class TypeReader:
         """
         if isinstance(evaluated, Type):
             return evaluated
-        if isinstance(annotation, ast.JoinedStr) and _is_formatted(evaluated):
+        is_formatted = isinstance(evaluated, str) and not is_f_string(evaluated)
+        if isinstance(annotation, ast.JoinedStr) and is_formatted:
             return self._parsed(str(evaluated), annotation)
         return None if annotation is None else self.type(annotation)
 
@@ -172,6 +173,6 @@ class TypeReader:
         )
 
 
-def _is_formatted(evaluated: object) -> bool:
-    """Whether an f-string was evaluated: where annotations are postponed, it is still its text."""
-    return isinstance(evaluated, str) and not evaluated.startswith(("f'", 'f"'))
+def is_f_string(annotation: str) -> bool:
+    """Whether this is an f-string as it is written, which Python has not evaluated."""
+    return annotation.startswith(("f'", 'f"'))

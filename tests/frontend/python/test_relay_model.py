@@ -49,3 +49,23 @@ def test_models_check_their_weights() -> None:
         Network(weight=WEIGHT, bias=np.ones(3, "float32"))
     with pytest.raises(InputError, match="has the weights weight, bias"):
         Network(weight=WEIGHT)
+
+
+@relay_model
+class Sized:
+    weight: f"Tensor[({len(WEIGHT)}, 4), float32]"
+
+    def main(self, x: Tensor[(3, 4), "float32"]):
+        return x @ self.weight.T
+
+
+def test_annotations_may_be_formatted_strings() -> None:
+    np.testing.assert_allclose(run(Sized(weight=WEIGHT).main, ROWS), ROWS @ WEIGHT.T, rtol=1e-5)
+
+
+def test_formatted_strings_with_unknown_names_are_refused() -> None:
+    with pytest.raises(InputError, match="weight of Unknown cannot be evaluated: name 'SIZE'"):
+
+        @relay_model
+        class Unknown:
+            weight: f"Tensor[({SIZE}), float32]"
