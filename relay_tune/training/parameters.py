@@ -73,9 +73,9 @@ def _require_single(module: Module, chosen: Iterable[Constant]) -> None:
         name = _given_name(constant)
         if name is not None and names[name] > 1:
             raise InputError(
-                f"The weight {name!r} of the file is read in {names[name]} forms, as when one "
-                "reader transposes it: they would be trained apart.",
-                remedy="Export the network so that it has one form, or train the other weights.",
+                f"The weight {name!r} of the file is {names[name]} constants, as one in the body "
+                "of a loop that is written out: they would be trained apart.",
+                remedy="Move it out of the body in the file, or train the other weights.",
             )
 
 

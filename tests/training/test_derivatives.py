@@ -67,22 +67,99 @@ def test_parameters_that_there_are_not() -> None:
         rt.grad(CUBES, wrt="z")
 
 
-def test_a_weight_in_two_forms_is_refused() -> None:
-    nodes = [
-        helper.make_node("Transpose", ["w"], ["t"]),
-        helper.make_node("MatMul", ["x", "w"], ["h"]),
-        helper.make_node("MatMul", ["h", "t"], ["y"]),
-    ]
+def _imported(
+    nodes: list[onnx.NodeProto],
+    inputs: dict[str, tuple[int, tuple[int, ...]]],
+    values: dict[str, np.ndarray],
+) -> rt.Module:
+    """A network of a file that returns `loss`, a number of float64."""
     graph = helper.make_graph(
         nodes,
-        "tied",
-        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, (2, 3))],
-        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, (2, 3))],
-        [numpy_helper.from_array(np.ones((3, 4), np.float32), "w")],
+        "network",
+        [helper.make_tensor_value_info(name, *given) for name, given in inputs.items()],
+        [helper.make_tensor_value_info("loss", onnx.TensorProto.DOUBLE, ())],
+        [numpy_helper.from_array(value, name) for name, value in values.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    with pytest.raises(rt.InputError, match="'w' of the file is read in 2 forms"):
-        rt.training.with_parameters(rt.from_onnx(model.SerializeToString()))
+    return rt.from_onnx(model.SerializeToString())
+
+
+def test_an_embedding_that_is_the_last_layer_too_has_one_gradient() -> None:
+    generator = np.random.default_rng(6)
+    table, slope = generator.standard_normal((5, 3)), generator.standard_normal((4, 5))
+    indices = np.array([1, 4, 1, 0])
+    nodes = [
+        helper.make_node("Gather", ["table", "i"], ["rows"]),
+        helper.make_node("Transpose", ["table"], ["t"]),
+        helper.make_node("MatMul", ["rows", "t"], ["logits"]),
+        helper.make_node("Mul", ["logits", "slope"], ["terms"]),
+        helper.make_node("ReduceSum", ["terms"], ["loss"], keepdims=0),
+    ]
+    inputs = {"i": (onnx.TensorProto.INT64, (4,)), "slope": (onnx.TensorProto.DOUBLE, (4, 5))}
+    module = _imported(nodes, inputs, {"table": table})
+    asked = rt.value_and_grad(module, wrt="table")
+    loss, (found,) = rt.build(asked, threads=1)(indices, slope, table)
+    expected = slope.T @ table[indices]
+    np.add.at(expected, indices, slope @ table)
+    assert loss == pytest.approx((table[indices] @ table.T * slope).sum())
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_weights_of_a_recurrent_layer_have_gradients() -> None:
+    generator = np.random.default_rng(7)
+    values = {
+        "lstm.w": generator.standard_normal((1, 8, 3)),
+        "lstm.r": generator.standard_normal((1, 8, 2)),
+        "lstm.b": generator.standard_normal((1, 16)),
+    }
+    nodes = [
+        helper.make_node("LSTM", ["x", *values], ["h"], hidden_size=2),
+        helper.make_node("ReduceSum", ["h"], ["loss"], keepdims=0),
+    ]
+    module = _imported(nodes, {"x": (onnx.TensorProto.DOUBLE, (3, 2, 3))}, values)
+    found = rt.training.parameters_of(module)
+    assert {name: found[name].shape for name in values} == {n: v.shape for n, v in values.items()}
+    x = generator.standard_normal((3, 2, 3))
+    asked = rt.value_and_grad(module, wrt=list(values))
+    _, gradients = rt.build(asked, threads=1)(x, *values.values())
+    forward = rt.build(rt.training.with_parameters(module, list(values)), threads=1)
+    for place, (name, value) in enumerate(values.items()):
+        direction = generator.standard_normal(value.shape)
+        ends = [
+            forward(x, *(value + sign * 1e-5 * direction if each == name else values[each]
+                         for each in values))
+            for sign in (1, -1)
+        ]  # fmt: skip
+        slope = (gradients[place] * direction).sum()
+        assert slope == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-6)
+
+
+def test_a_weight_that_is_several_constants_is_refused() -> None:
+    body = helper.make_graph(
+        [
+            helper.make_node("Mul", ["carried", "w"], ["next"]),
+            helper.make_node("Identity", ["go"], ["on"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("round", onnx.TensorProto.INT64, ()),
+            helper.make_tensor_value_info("go", onnx.TensorProto.BOOL, ()),
+            helper.make_tensor_value_info("carried", onnx.TensorProto.DOUBLE, (3,)),
+        ],
+        [
+            helper.make_tensor_value_info("on", onnx.TensorProto.BOOL, ()),
+            helper.make_tensor_value_info("next", onnx.TensorProto.DOUBLE, (3,)),
+        ],
+        [numpy_helper.from_array(np.ones(3), "w")],
+    )
+    nodes = [
+        helper.make_node("Loop", ["rounds", "", "x"], ["y"], body=body),
+        helper.make_node("ReduceSum", ["y"], ["loss"], keepdims=0),
+    ]
+    inputs = {"x": (onnx.TensorProto.DOUBLE, (3,))}
+    module = _imported(nodes, inputs, {"rounds": np.array(2)})
+    with pytest.raises(rt.InputError, match="'w' of the file is 2 constants"):
+        rt.training.with_parameters(module)
 
 
 def test_constants_that_nodes_make_are_told_apart() -> None:

@@ -2,7 +2,8 @@
 
 Every expression that the builder returns carries its type, found by the relation of its operator
 from the types of the arguments, so the cost of typing a model is linear. A call on small constants
-is computed at once: this is what turns shape computations of a model into plain numbers.
+is computed at once: this is what turns shape computations of a model into plain numbers. Floats
+that are made of weights of the file stay calls, so that the weights can be trained.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,7 @@ import numpy as np
 import relay_tune.op  # noqa: F401  (enters all operators into the table)
 from relay_tune.errors import (
     FIX_SIZES,
-    INITIALIZER,
     ModelError,
-    NodeSpan,
     UnsupportedOperatorError,
 )
 from relay_tune.frontend.onnx_import.branch_ranks import BranchRanks
@@ -29,6 +27,9 @@ from relay_tune.frontend.onnx_import.folding import (
     constant_value,
     deferred_value,
     is_foldable,
+    is_of_floats,
+    is_of_weights,
+    known_value,
 )
 from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES, NarrowType
 from relay_tune.frontend.onnx_import.result_type import result_type, with_open_sizes
@@ -161,6 +162,8 @@ class Builder:
     def call(self, name: str, *arguments: Expr, **attributes: Any) -> Expr:
         """A typed call of a Relay operator, or its value if all arguments are small constants.
 
+        What makes floats of weights stays a call.
+
         Raises RelationError if the types contradict the operator's rule, and
         UnsupportedOperatorError if there is no such operator.
         """
@@ -175,10 +178,11 @@ class Builder:
             if opened is None:
                 raise
             arguments, result = tuple(opened[0]), opened[1]
-        constants = [constant_value(each) for each in arguments]
-        if is_foldable(operator, constants, result):
+        value_of = constant_value if is_of_floats(result) else known_value
+        constants = [value_of(each) for each in arguments]
+        if is_foldable(operator, constants, result) and not is_of_weights(arguments, result):
             require_valid_indices(operator(*arguments, **attributes), constants)
-            return _with_name(self._folded(operator, record, constants, result), arguments)
+            return self._folded(operator, record, constants, result)
         return Call(operator, arguments, record, type=result)
 
     def deferred(self, name: str, *arguments: Expr, **attributes: Any) -> Expr:
@@ -242,17 +246,6 @@ class Builder:
         if not isinstance(type_, TupleType):
             raise RelationError(f"expects a tuple, but found {type_text(type_)}")
         return TupleGetItem(value, index, type=type_.fields[index])
-
-
-def _with_name(folded: Expr, arguments: Sequence[Expr]) -> Expr:
-    """Keep the name of a weight of the file on a result with as many elements."""
-    if len(arguments) != 1 or not isinstance(folded, Constant):
-        return folded
-    (given,) = arguments
-    is_weight = isinstance(given.span, NodeSpan) and given.span.operator == INITIALIZER
-    if not isinstance(given, Constant) or not is_weight or given.data.size != folded.data.size:
-        return folded
-    return replace(folded, span=given.span)
 
 
 def weight(array: np.ndarray) -> Constant:
@@ -319,7 +312,7 @@ def known_array(expr: Expr, what: str) -> np.ndarray:
         return expr.data
     deferred = deferred_value(expr)
     if deferred is not None:
-        return deferred
+        return np.asarray(deferred)
     if is_known(expr):
         sizes = [dim if isinstance(dim, int) else 1 for dim in shape_of(expr)]
         return np.zeros(sizes, numpy_dtype(dtype_of(expr)))

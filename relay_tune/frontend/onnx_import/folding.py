@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.ir.expr import Call, Constant, Expr, Tuple
+from relay_tune.errors import INITIALIZER, NodeSpan
+from relay_tune.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.types import TensorType, TupleType, Type
 
@@ -17,6 +18,9 @@ LARGEST_FOLDED_TENSOR = 1 << 16
 
 LARGEST_FOLDED_CONTRACTION = 1 << 12
 """The same for products and convolutions, whose elements take longer."""
+
+MOST_DEFERRED_CALLS = 64
+"""Calls and constants that a value is made of which is known though it was left to builds."""
 
 
 def constant_value(expr: Expr) -> Any:
@@ -31,14 +35,98 @@ def constant_value(expr: Expr) -> Any:
             return None
 
 
-def deferred_value(expr: Expr) -> np.ndarray | None:
-    """The value of a call on few constants that was not computed when it was made, or None."""
-    if not isinstance(expr, Call) or not isinstance(expr.callee, Operator) or expr.type is None:
-        return None
-    values = [constant_value(each) for each in expr.arguments]
+def known_value(expr: Expr) -> Any:
+    """The value of constants, or of calls on few of them; None if it is not constant."""
+    value = constant_value(expr)
+    return deferred_value(expr) if value is None else value
+
+
+def deferred_value(expr: Expr) -> Any:
+    """The value of calls on few constants that were not computed when they were made, or None.
+
+    A call is followed to the constants that it is made of, over `MOST_DEFERRED_CALLS` at most.
+    """
+    values: dict[Expr, Any] = {}
+    pending = [expr]
+    while pending:
+        node = pending[-1]
+        parts = _parts(node)
+        if parts is None or len(values) + len(pending) > MOST_DEFERRED_CALLS:
+            return None
+        missing = [part for part in parts if part not in values]
+        if missing:
+            pending.append(missing[0])
+            continue
+        value = _computed(pending.pop(), [values[part] for part in parts])
+        if value is None:
+            return None
+        values[node] = value
+    return values[expr]
+
+
+def _parts(expr: Expr) -> Sequence[Expr] | None:
+    """What a value is made of; None where that is not constant, or too large."""
+    match expr:
+        case Constant():
+            return ()
+        case Tuple():
+            return expr.fields
+        case TupleGetItem():
+            return (expr.tuple_value,)
+        case Call(callee=Operator() as operator) if expr.type is not None:
+            return expr.arguments if is_foldable(operator, (), expr.type) else None
+        case _:
+            return None
+
+
+def _computed(expr: Expr, values: Sequence[Any]) -> Any:
+    match expr:
+        case Constant():
+            return expr.data
+        case Tuple():
+            return tuple(values)
+        case TupleGetItem():
+            return values[0][expr.index]
+    assert isinstance(expr, Call)
+    assert isinstance(expr.callee, Operator)
+    assert expr.type is not None
     if not is_foldable(expr.callee, values, expr.type):
         return None
-    return np.asarray(expr.callee.reference(expr.attributes, *values))
+    with np.errstate(all="ignore"):
+        found = expr.callee.reference(expr.attributes, *values)
+    return tuple(found) if isinstance(expr.type, TupleType) else np.asarray(found)
+
+
+def is_of_weights(arguments: Sequence[Expr], result: Type) -> bool:
+    """Whether a call makes floats of a weight of the file, which can be trained.
+
+    It stays a call, whose argument has the name and the shape that the file gives it: a weight
+    that is read in two forms is one weight for derivatives. Builds compute it once.
+    """
+    return is_of_floats(result) and any(is_weight(each) for each in arguments)
+
+
+def is_of_floats(type_: Type) -> bool:
+    """Whether a value has a tensor of floats."""
+    return any(is_float_type(leaf) for leaf in _leaves(type_))
+
+
+def is_weight(expr: Expr) -> bool:
+    """Whether a value is a weight of the file, or made of constants one of which is."""
+    match expr:
+        case Constant():
+            span, type_ = expr.span, expr.type
+            named = isinstance(span, NodeSpan) and span.operator == INITIALIZER
+            return named and type_ is not None and expr.data.size > 1 and is_float_type(type_)
+        case Tuple():
+            return any(is_weight(field) for field in expr.fields)
+        case _:
+            return False
+
+
+def is_float_type(type_: Type) -> bool:
+    """Whether a type is that of a tensor of floats."""
+    return isinstance(type_, TensorType) and type_.dtype.startswith(("float", "bfloat"))
 
 
 def is_foldable(operator: Operator, values: Sequence[Any], result: Type) -> bool:

@@ -37,7 +37,7 @@ from relay_tune.frontend.onnx_import.types import dtype_name, numpy_dtype
 from relay_tune.ir.dim import Dim, shape_text
 from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract
 from relay_tune.ir.dim_order import is_never_negative
-from relay_tune.ir.expr import Constant, Expr
+from relay_tune.ir.expr import Expr
 
 
 def translate_constant(node: OnnxNode, build: Builder) -> Expr:
@@ -119,7 +119,7 @@ def translate_size(node: OnnxNode, build: Builder) -> Expr:
 def translate_range(node: OnnxNode, build: Builder) -> Expr:
     """start, start + delta, ... below limit."""
     bounds = [node.input(place) for place in range(3)]
-    if not all(isinstance(each, Constant) for each in bounds):
+    if not all(is_known(each) for each in bounds):
         return _open_range(build, *bounds)
     start, limit, delta = (
         known_scalar(each, name)

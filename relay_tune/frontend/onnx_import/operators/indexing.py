@@ -312,8 +312,9 @@ def _condition_of_axis(build: Builder, condition: Expr, data: Expr, axis: int) -
 def translate_nonzero(node: OnnxNode, build: Builder) -> Expr:
     """The positions of elements that are not zero, one a column."""
     data = node.input(0)
-    if isinstance(data, Constant):
-        return build.constant(np.array(np.nonzero(np.atleast_1d(data.data))), "int64")
+    if is_known(data):
+        known = np.atleast_1d(known_array(data, "the data"))
+        return build.constant(np.array(np.nonzero(known)), "int64")
     if rank_of(data) == 0:
         data = build.call("expand_dims", data, axis=0)
     return cast_to(build, build.call("transpose", build.call("argwhere", data)), "int64")

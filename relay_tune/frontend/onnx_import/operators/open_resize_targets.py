@@ -8,13 +8,13 @@ from fractions import Fraction
 from functools import reduce
 
 from relay_tune.errors import ModelError
-from relay_tune.frontend.onnx_import.build import Builder, shape_of
+from relay_tune.frontend.onnx_import.build import Builder, is_known, known_array, shape_of
 from relay_tune.frontend.onnx_import.open_sizes import axis_size, size_value
 from relay_tune.frontend.onnx_import.operators.open_resize import OpenTarget
 from relay_tune.frontend.onnx_import.symbolic import vector_dims
 from relay_tune.ir.dim import UNKNOWN, Dim, UnknownDim
 from relay_tune.ir.dim_arithmetic import floor_divide, multiply
-from relay_tune.ir.expr import Constant, Expr
+from relay_tune.ir.expr import Expr
 
 Region = tuple[float, float]
 """The part of an axis that is resized, as shares of it."""
@@ -70,8 +70,8 @@ def targets_of_scales(
 ) -> Iterator[OpenTarget]:
     """The axes whose sizes are multiplied: by numbers, or by those of a vector of the run."""
     numbers: Sequence[float | None]
-    if isinstance(scales, Constant):
-        numbers = [float(scale) for scale in scales.data.reshape(-1)]
+    if isinstance(scales, Expr) and is_known(scales):
+        numbers = [float(scale) for scale in known_array(scales, "the scales").reshape(-1)]
     else:
         numbers = [None] * len(axes) if isinstance(scales, Expr) else scales
     if len(numbers) != len(axes):

@@ -41,7 +41,7 @@ from relay_tune.frontend.onnx_import.operators.resize_taps import (
 )
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.types import integer_range, is_float
-from relay_tune.ir.expr import Constant, Expr
+from relay_tune.ir.expr import Expr
 
 _POLICIES = ("stretch", "not_larger", "not_smaller")
 
@@ -114,10 +114,11 @@ def _is_fixed(node: OnnxNode, data: Expr) -> bool:
     """Whether the sizes of the axes that change, before and after, are numbers."""
     axes, (scales, sizes) = _axes(node, data), _scales_and_sizes(node)
     given = scales if sizes is None else sizes
-    if given is None or not isinstance(given, Constant):
+    if given is None or not is_known(given):
         return False
     kept = [1.0] * len(axes) if sizes is None else [None] * len(axes)
-    pairs = zip(axes, given.data.reshape(-1).tolist(), kept, strict=False)
+    numbers = known_array(given, "the scales or sizes").reshape(-1).tolist()
+    pairs = zip(axes, numbers, kept, strict=False)
     return all(isinstance(shape_of(data)[axis], int) or new == same for axis, new, same in pairs)
 
 
@@ -178,9 +179,7 @@ def _targets(node: OnnxNode, data: Expr, sampling: Sampling) -> list[_Target]:
 
 def _given(expr: Expr | None) -> Expr | None:
     """An input that is there and not empty."""
-    if isinstance(expr, Constant) and expr.data.size == 0:
-        return None
-    return expr
+    return None if expr is None or 0 in shape_of(expr) else expr
 
 
 def _check_count(values: Sequence[float], axes: Sequence[int]) -> None:

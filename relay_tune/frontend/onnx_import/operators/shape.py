@@ -46,7 +46,7 @@ from relay_tune.frontend.onnx_import.symbolic import vector_dims
 from relay_tune.frontend.onnx_import.symbolic_rules import is_equal
 from relay_tune.ir.dim import Dim, shape_text
 from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract
-from relay_tune.ir.expr import Constant, Expr
+from relay_tune.ir.expr import Expr
 
 
 def translate_reshape(node: OnnxNode, build: Builder) -> Expr:
@@ -252,7 +252,7 @@ def _check_result(data: Expr, repeats: Sequence[int]) -> None:
 def translate_trilu(node: OnnxNode, build: Builder) -> Expr:
     """The upper or lower triangle of matrices, 0 elsewhere."""
     given = node.optional(1)
-    if given is not None and not isinstance(given, Constant):
+    if given is not None and not is_known(given):
         return _open_trilu(node, build, given)
     offset = 0 if given is None else known_integer(given, "the input k")
     rows, columns = shape_of(node.input(0))[-2:]
