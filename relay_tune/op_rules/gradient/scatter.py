@@ -1,66 +1,181 @@
 """Adjoints of writes at positions that are data.
 
 An element that is overwritten has no adjoint; of several updates of one element, the last one has.
+Where the largest or smallest is kept, the first one has: the data, then the updates in order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from types import MappingProxyType
+
 import numpy as np
 
 from relay_tune.ir.expr import Expr
-from relay_tune.op_rules.gradient.expressions import number, zeros_of
+from relay_tune.op_rules.gradient.expressions import minus, number, product, quotient, zeros_of
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule, GradientRules
-from relay_tune.op_rules.matching import attributes_of, static_shape
+from relay_tune.op_rules.matching import attributes_of, static_shape, tensor_type
 from relay_tune.op_rules.typed import call, constant_of, reshape
 
 
-def _scatter_elements(known: Differentiated) -> tuple[Adjoint, ...] | None:
-    data, indices, updates = known.call.arguments
-    attributes = attributes_of(known.call)
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """The positions that a call writes to, whatever operator it calls.
+
+    Attributes:
+        read: read(tensor) -> its elements at these positions, one for each update.
+        write: write(tensor, updates, reduction) -> the tensor after updates joined it.
+    """
+
+    read: Callable[[Expr], Expr]
+    write: Callable[[Expr, Expr, str], Expr]
+
+
+_Rule = Callable[[Differentiated, _Places], tuple[Adjoint, Adjoint] | None]
+"""rule(call, places) -> the adjoints of the data and of the updates."""
+
+
+def _scatter_elements(known: Differentiated) -> Sequence[Adjoint] | None:
+    indices, axis = known.call.arguments[1], attributes_of(known.call).axis
+
+    def read(tensor: Expr) -> Expr:
+        return call("gather", tensor, indices, axis=axis)
+
+    def write(tensor: Expr, updates: Expr, reduction: str) -> Expr:
+        return call("scatter_elements", tensor, indices, updates, axis=axis, reduction=reduction)
+
+    if _shape(indices) != _shape(known.call.arguments[2]):
+        return None
+    return _adjoints(known, attributes_of(known.call).reduction, _Places(read, write))
+
+
+def _scatter_nd(known: Differentiated) -> Sequence[Adjoint] | None:
+    indices = known.call.arguments[1]
+
+    def read(tensor: Expr) -> Expr:
+        return call("gather_nd", tensor, indices)
+
+    def write(tensor: Expr, updates: Expr, reduction: str) -> Expr:
+        return call("scatter_nd", tensor, indices, updates, mode=reduction)
+
+    return _adjoints(known, attributes_of(known.call).mode, _Places(read, write))
+
+
+def _adjoints(known: Differentiated, reduction: str, places: _Places) -> Sequence[Adjoint] | None:
+    found = _BY_REDUCTION[reduction](known, places)
+    return None if found is None else (found[0], None, found[1])
+
+
+def _of_sum(known: Differentiated, places: _Places) -> tuple[Adjoint, Adjoint]:
+    return known.tensor, places.read(known.tensor)
+
+
+def _of_last(known: Differentiated, places: _Places) -> tuple[Adjoint, Adjoint] | None:
+    data, _, updates = known.call.arguments
     shape = static_shape(updates)
-    if shape is None or static_shape(indices) != shape:
-        return None
-    read = call("gather", known.tensor, indices, axis=attributes.axis)
-    if attributes.reduction == "add":
-        return known.tensor, None, read
-    if attributes.reduction != "update":
-        return None
-    numbers = _numbers(shape)
-    places = call("full_like", call("cast", data, dtype="int64"), _minus_one())
-    written = call("scatter_elements", places, indices, numbers, axis=attributes.axis)
-    stands = call("equal", call("gather", written, indices, axis=attributes.axis), numbers)
-    rest = call("scatter_elements", known.tensor, indices, zeros_of(updates), axis=attributes.axis)
-    return rest, None, call("where", stands, read, number(0.0, read))
-
-
-def _scatter_nd(known: Differentiated) -> tuple[Adjoint, ...] | None:
-    data, indices, updates = known.call.arguments
-    mode, shape = attributes_of(known.call).mode, static_shape(updates)
     if shape is None:
         return None
-    read = call("gather_nd", known.tensor, indices)
-    if mode == "add":
-        return known.tensor, None, read
-    if mode != "update":
+    numbers = _numbers(shape)
+    last = places.write(_everywhere(-1, data), numbers, "update")
+    rest = places.write(known.tensor, zeros_of(updates), "update")
+    return rest, _where(call("equal", places.read(last), numbers), places.read(known.tensor))
+
+
+def _of_extreme(known: Differentiated, places: _Places) -> tuple[Adjoint, Adjoint] | None:
+    data, _, updates = known.call.arguments
+    shape = static_shape(updates)
+    if shape is None:
         return None
     numbers = _numbers(shape)
-    places = call("full_like", call("cast", data, dtype="int64"), _minus_one())
-    written = call("scatter_nd", places, indices, numbers)
-    stands = call("equal", call("gather_nd", written, indices), numbers)
-    rest = call("scatter_nd", known.tensor, indices, zeros_of(updates))
-    return rest, None, call("where", stands, read, number(0.0, read))
+    is_kept = call("equal", data, known.result)
+    none = _everywhere(prod(shape), data)
+    before = call("where", is_kept, _everywhere(-1, data), none)
+    reaches = call("equal", updates, places.read(known.result))
+    candidates = call("where", reaches, numbers, places.read(none))
+    first = places.read(places.write(before, candidates, "min"))
+    adjoint = places.read(known.tensor)
+    return _where(is_kept, known.tensor), _where(call("equal", first, numbers), adjoint)
+
+
+def _of_product(known: Differentiated, places: _Places) -> tuple[Adjoint, Adjoint]:
+    """Each factor has the product of the others at its place.
+
+    It is that of all, without zeros, over the factor, times the zeros among the others: one is
+    a factor of its own, for derivatives of this one; where there are more, nothing else counts.
+    """
+    data, _, updates = known.call.arguments
+
+    def joined(of: Callable[[Expr], Expr], reduction: str) -> Expr:
+        return places.write(of(data), of(updates), reduction)
+
+    total = joined(_not_zero, "mul")
+    count, zeros = joined(_is_zero, "add"), joined(_zero_part, "add")
+
+    def others(factor: Expr, at: Callable[[Expr], Expr]) -> Expr:
+        rest = quotient(at(total), _not_zero(factor))
+        left = minus(at(count), _is_zero(factor))
+        one_zero = product(rest, minus(at(zeros), _zero_part(factor)))
+        several = _where(call("equal", left, number(1.0, left)), one_zero)
+        return call("where", call("equal", left, number(0.0, left)), rest, several)
+
+    return (
+        product(known.tensor, others(data, lambda tensor: tensor)),
+        product(places.read(known.tensor), others(updates, places.read)),
+    )
+
+
+_BY_REDUCTION: Mapping[str, _Rule] = MappingProxyType(
+    {
+        "add": _of_sum,
+        "update": _of_last,
+        "max": _of_extreme,
+        "min": _of_extreme,
+        "mul": _of_product,
+    }
+)
+
+
+def _not_zero(value: Expr) -> Expr:
+    return call("where", _equals_zero(value), number(1.0, value), value)
+
+
+def _is_zero(value: Expr) -> Expr:
+    type_ = tensor_type(value)
+    assert type_ is not None
+    return call("cast", _equals_zero(value), dtype=type_.dtype)
+
+
+def _zero_part(value: Expr) -> Expr:
+    return _where(_equals_zero(value), value)
+
+
+def _equals_zero(value: Expr) -> Expr:
+    return call("equal", value, number(0.0, value))
+
+
+def _where(condition: Expr, value: Expr) -> Expr:
+    return call("where", condition, value, number(0.0, value))
 
 
 def _numbers(shape: tuple[int, ...]) -> Expr:
     """The number of each element of a tensor."""
-    total = 1
-    for size in shape:
-        total *= size
-    return reshape(call("arange", start=0, stop=total, step=1, dtype="int64"), shape)
+    return reshape(call("arange", start=0, stop=prod(shape), step=1, dtype="int64"), shape)
 
 
-def _minus_one() -> Expr:
-    return constant_of(np.asarray(-1, dtype=np.int64))
+def _everywhere(value: int, like: Expr) -> Expr:
+    """An integer in the shape of a tensor."""
+    return call("full_like", call("cast", like, dtype="int64"), _integer(value))
+
+
+def _integer(value: int) -> Expr:
+    return constant_of(np.asarray(value, dtype=np.int64))
+
+
+def _shape(value: Expr) -> object:
+    type_ = tensor_type(value)
+    return None if type_ is None else type_.shape
 
 
 RULES: GradientRules = {

@@ -13,6 +13,7 @@ from relay_tune.op_rules.gradient.table import GRADIENT
 from tests.op_rules.gradient.check import check_adjoints
 
 G = np.random.default_rng(3)
+_REDUCTIONS = ("update", "add", "max", "min", "mul")
 
 
 def _x(*shape: int) -> Any:
@@ -100,12 +101,14 @@ CASES: list[tuple[Any, ...]] = [
     ("scatter_elements", _x(3, 4), np.array([[0, 0, 1, 2], [0, 1, 1, 2]]), _x(2, 4)),
     *[
         ("scatter_elements", _x(2, 4), np.array([[3, 0], [1, 1]]), _x(2, 2), options)
-        for options in ({"axis": 1}, {"axis": 1, "reduction": "add"})
+        for options in ({"axis": 1, "reduction": how} for how in _REDUCTIONS)
     ],
     *[
         ("scatter_nd", _x(3, 2), np.array([[2, 0, 2]]), _x(3, 2), {"mode": mode})
-        for mode in ("add", "update")
+        for mode in _REDUCTIONS
     ],
+    ("scatter_nd", np.ones(2), np.array([[0, 0, 1]]), np.array([0.0, 3, 0]), {"mode": "mul"}),
+    ("scatter_nd", np.zeros(1), np.array([[0, 0]]), np.array([0.0, 3]), {"mode": "mul"}),
     ("sort", _x(3, 4), {"axis": 0, "is_ascend": False}),
     ("topk", _x(3, 4), {"k": 2, "ret_type": "values"}),
     ("topk", _x(3, 4), {"k": 2, "axis": 0, "dtype": "int64"}),
