@@ -20,19 +20,27 @@ _UNSUPPORTED = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT)
 
 
 @contextmanager
-def new_files(*paths: Path, permissions: int = 0o666) -> Iterator[tuple[BinaryIO, ...]]:
+def new_files(
+    *paths: Path, permissions: int = 0o666, durable: bool = False
+) -> Iterator[tuple[BinaryIO, ...]]:
     """Files to write; they take the places of `paths` when the block ends without an error.
 
-    What had these names until then is replaced, not changed: whoever has it open keeps it. Raises
-    OSError.
+    What had these names until then is replaced, not changed: whoever has it open keeps it. Durable
+    files are on the disk before they have their names, and so are the names at the end, so that a
+    machine that loses its power has the old file or the new one. Raises OSError.
     """
     with ExitStack() as stack:
         files = [stack.enter_context(_new_file(path, permissions)) for path in paths]
         yield tuple(file.stream for file in files)
         for file in files:
             file.stream.flush()
+            if durable:
+                os.fsync(file.stream.fileno())
         for file in files:
             file.publish()
+    if durable:
+        for folder in {path.parent for path in paths}:
+            _store_names(folder)
 
 
 class _NewFile:
@@ -66,6 +74,17 @@ class _NewFile:
         finally:
             os.close(folder)
         return name
+
+
+def _store_names(folder: Path) -> None:
+    """Have the names in a folder on the disk, where the system can be asked for that."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -53,6 +53,22 @@ def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
 
 
 @WITH_AND_WITHOUT_NAMES
+def test_durable_files_are_on_the_disk_before_they_have_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, stored = tmp_path / "file", []
+
+    def note(handle: int) -> None:
+        stored.append((os.readlink(f"/proc/self/fd/{handle}"), path.exists()))
+
+    monkeypatch.setattr(module.os, "fsync", note)
+    with new_files(path, durable=True) as (file,):
+        file.write(b"new")
+    assert [exists for _, exists in stored] == [False, True]
+    assert stored[1][0] == str(tmp_path)
+
+
+@WITH_AND_WITHOUT_NAMES
 def test_who_has_the_old_file_keeps_it(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("old")

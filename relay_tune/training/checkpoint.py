@@ -21,11 +21,11 @@ from relay_tune.new_files import new_files
 def write_checkpoint(path: str | PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
     """Write arrays by name; InputError where the file cannot be written.
 
-    A file that was there stays as it was until the new one is complete.
+    A file that was there stays as it was until the new one is complete and on the disk.
     """
     content = save({name: np.asarray(array, order="C") for name, array in arrays.items()})
     try:
-        with new_files(Path(path)) as (file,):
+        with new_files(Path(path), durable=True) as (file,):
             file.write(content)
     except OSError as error:
         raise InputError(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import relay_tune as rt
+from tests.training.interrupted import interrupted_step
 from tests.training.network import batch, network, weights
 
 
@@ -41,3 +45,24 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         step.load(path)
     with pytest.raises(rt.InputError, match="cannot be written"):
         step.save(tmp_path / "no" / "folder")
+
+
+def test_training_that_is_killed_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+    path, generator = tmp_path / "step.safetensors", np.random.default_rng(0)
+    command = [sys.executable, "-m", "tests.training.interrupted", str(path), "1000000"]
+    for _ in range(3):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            for _ in range(int(generator.integers(1, 40))):
+                assert process.stdout.readline()
+            time.sleep(generator.uniform(0, 0.01))  # somewhere in a step or in the writing of it
+            process.kill()
+    found, straight = interrupted_step(), interrupted_step()
+    found.load(path)
+    assert found.number > 3
+    while straight.number < found.number:
+        straight(*batch(straight.number))
+    for number in range(found.number, found.number + 2):
+        assert found(*batch(number)) == straight(*batch(number))
+    for name, value in {**straight.parameters, **straight.states}.items():
+        np.testing.assert_array_equal({**found.parameters, **found.states}[name], value)
