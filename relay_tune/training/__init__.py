@@ -11,12 +11,15 @@ parameters     which constants of a network are trained
 losses         what is minimised
 optimisers     how a gradient changes a parameter, and schedules of the learning rate
 program        a training step as a program
+many_steps     many of them as one program
+order          which samples make up the batches of many steps
 step           the step compiled, with its parameters
 checkpoint     parameters and states in a file
 """
 
 from relay_tune.training.losses import LOSSES
 from relay_tune.training.optimisers import SGD, Adam, AdamW, RMSprop
+from relay_tune.training.order import shuffled
 from relay_tune.training.parameters import parameters_of, with_parameters
 from relay_tune.training.rates import Cosine, Steps, Warmup
 from relay_tune.training.step import TrainingStep, step
@@ -32,6 +35,7 @@ __all__ = [
     "TrainingStep",
     "Warmup",
     "parameters_of",
+    "shuffled",
     "step",
     "with_parameters",
 ]

@@ -7,7 +7,8 @@ loss = step(images, labels)
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from relay_tune.ir.types import TensorType, Type
 from relay_tune.runtime.model import Model
 from relay_tune.training.checkpoint import read_checkpoint, write_checkpoint
 from relay_tune.training.losses import Loss
+from relay_tune.training.many_steps import ManySteps, many_steps
 from relay_tune.training.optimisers import SGD, Optimiser
 from relay_tune.training.parameters import parameters_of, with_values
 from relay_tune.training.program import StepProgram, step_program
@@ -40,11 +42,17 @@ class TrainingStep:
     """
 
     def __init__(
-        self, network: Module, program: StepProgram, model: Model, parameters: Mapping[str, Array]
+        self,
+        network: Module,
+        program: StepProgram,
+        build_model: Callable[[Module], Model],
+        parameters: Mapping[str, Array],
     ) -> None:
         self._network = network
         self.program = program
-        self.model = model
+        self._build = build_model
+        self._many: dict[bool, tuple[ManySteps, Model]] = {}
+        self.model = build_model(program.module)
         self.parameters = dict(parameters)
         self.states = {name: _zeros(program.module, name) for name in program.states}
         self.number = 0
@@ -54,17 +62,49 @@ class TrainingStep:
 
         Raises InputError where the batch does not fit; nothing changes then.
         """
-        feeds: dict[str, object] = dict(zip(self.program.batch, batch, strict=False)) | named
-        self._check(len(batch), feeds)
-        kept = {**self.parameters, **self.states}
-        feeds |= kept
-        feeds[self.program.number] = np.asarray(self.number, dtype=np.int64)
-        loss, *new = self.model.run(feeds, donate=tuple(kept))
-        arrays = dict(zip(kept, new, strict=False))
+        feeds = self._batch(batch, named)
+        kept = self._kept()
+        loss, *new = self.model.run(feeds | self._arrays(), donate=tuple(kept))
+        self._go_on(new)
+        return float(loss)
+
+    def run_many(self, *batches: object, order: object = None, **named: object) -> Array:
+        """Train on many batches in one native call, and give their losses.
+
+        Args:
+            batches: the inputs of a step, each with one more axis in front, that of the steps.
+                With an order, samples: arrays whose first axis may have any size.
+            order: which samples make up each batch, int64 [steps, batch]; see
+                `rt.training.shuffled`.
+            named: batches by name.
+
+        The bits are those of single steps. Raises InputError where the arrays do not fit; nothing
+        changes then.
+        """
+        many, model = self._many_steps(order is not None)
+        feeds = self._batch(batches, named)
+        if many.order is not None:
+            feeds[many.order] = np.asarray(order)
+        losses, *new = model.run(feeds | self._arrays())
+        self._go_on(new)
+        return np.asarray(losses)
+
+    def many_steps(self, ordered: bool = False) -> Module:
+        """The program of `run_many`, with or without an order."""
+        return self._many_steps(ordered)[0].module
+
+    def _many_steps(self, ordered: bool) -> tuple[ManySteps, Model]:
+        if ordered not in self._many:
+            many = many_steps(self.program, ordered)
+            self._many[ordered] = many, self._build(many.module)
+        return self._many[ordered]
+
+    def _go_on(self, new: Sequence[Array]) -> None:
+        """Take what a program passed on: parameters, states, the number of steps."""
+        arrays = dict(zip(self._arrays(), new, strict=True))
+        self.number = int(arrays[self.program.number])
         self.parameters = {name: arrays[name] for name in self.parameters}
         self.states = {name: arrays[name] for name in self.states}
-        self.number += 1
-        return float(loss)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write parameters, states and the number of steps to one file (safetensors)."""
@@ -87,10 +127,16 @@ class TrainingStep:
 
     def _arrays(self) -> dict[str, Array]:
         number = np.asarray(self.number, dtype=np.int64)
-        return {**self.parameters, **self.states, self.program.number: number}
+        return {**self._kept(), self.program.number: number}
 
-    def _check(self, given: int, feeds: Mapping[str, object]) -> None:
-        wanted = self.program.batch
+    def _kept(self) -> dict[str, Array]:
+        """What each step changes."""
+        return {**self.parameters, **self.states}
+
+    def _batch(self, batch: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
+        """The arrays by name; InputError unless each is there once."""
+        given, wanted = len(batch), self.program.batch
+        feeds: dict[str, object] = dict(zip(wanted, batch, strict=False)) | dict(named)
         missing = [name for name in wanted if name not in feeds]
         other = [name for name in feeds if name not in wanted]
         if given > len(wanted) or missing or other:
@@ -103,6 +149,7 @@ class TrainingStep:
                 ),
                 remedy="Give the inputs of the network and the target, in this order or by name.",
             )
+        return feeds
 
 
 def step(
@@ -138,8 +185,8 @@ def step(
     _check_options(chosen, clip)
     program = step_program(network, loss, chosen, parameters, target, clip)
     values = _first_values(network, program, parameters)
-    model = build(program.module, log=log, threads=threads, accuracy=accuracy)
-    return TrainingStep(network, program, model, values)
+    build_model = partial(build, log=log, threads=threads, accuracy=accuracy)
+    return TrainingStep(network, program, build_model, values)
 
 
 def _check_options(optimiser: object, clip: object) -> None:
