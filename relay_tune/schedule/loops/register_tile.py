@@ -25,6 +25,7 @@ from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
 from relay_tune.schedule.loops.prefetch.panels import panel_prefetch
 from relay_tune.schedule.loops.prefetch.streams import stream_prefetch
 from relay_tune.schedule.loops.scaled_sums import scaled_sum
+from relay_tune.schedule.loops.sum_levels import SumLevel, sum_levels
 from relay_tune.schedule.loops.tile_points import Point, TilePosition
 from relay_tune.schedule.loops.write_order import write_order
 from relay_tune.schedule.nests.nest import Nest
@@ -46,6 +47,7 @@ from relay_tune.tensor.loops import (
     Buffer,
     BufferScope,
     LaneReduce,
+    Let,
     Loop,
     LoopKind,
     Statement,
@@ -119,10 +121,7 @@ class RegisterTile:
         nest, scaled = self.nest, self.scaled
         assert nest.body is not None
         if scaled is None:
-            loops = self._reduction_loops(
-                bindings, outer, self.reduction, self._added(bindings, sums, nest.body)
-            )
-            return self._started(bindings, sums), loops
+            return self._in_levels(bindings, sums, outer, sum_levels(nest, self.reduction))
         partial = self._accumulators(bindings, scaled.term.dtype)
         around = self.reduction[: -len(scaled.inner)]
 
@@ -143,6 +142,38 @@ class RegisterTile:
         )
         whole: Statement = Allocate(partial, Block(parts))
         for axis in reversed(around):
+            whole = loop_over(axis, whole)
+        return self._started(bindings, sums), whole
+
+    def _in_levels(
+        self,
+        bindings: dict[Axis, TilePosition],
+        sums: Buffer,
+        outer: Sequence[Axis],
+        levels: Sequence[SumLevel],
+    ) -> tuple[Statement, Statement]:
+        """A reduction whose levels have registers of their own: its start, and its loops."""
+        level, *inner = levels
+        if not inner:
+            assert self.nest.body is not None
+            step = self._added(bindings, sums, self.nest.body)
+            if level.meaning is not None:
+                step = Let(*level.meaning, step)
+            fetches = level.meaning is None
+            loops = self._reduction_loops(bindings, outer, level.axes, step, fetches)
+            return self._started(bindings, sums), loops
+        partial = self._accumulators(bindings)
+
+        def added(point: Point) -> Statement:
+            return Store(sums, point.cell, sums[point.cell] + partial[point.cell])
+
+        parts = self._in_levels(bindings, partial, (*outer, *level.axes), inner)
+        whole: Statement = Allocate(
+            partial, Block((*parts, self._over_tile(bindings, added, vectors_in_order=True)))
+        )
+        if level.meaning is not None:
+            whole = Let(*level.meaning, whole)
+        for axis in reversed(level.axes):
             whole = loop_over(axis, whole)
         return self._started(bindings, sums), whole
 
@@ -261,8 +292,12 @@ class RegisterTile:
         around: Sequence[Axis],
         reduction: Sequence[Axis],
         body: Statement,
+        fetches: bool = True,
     ) -> Statement:
-        """Reduction loops around a step that reads the nest's own reduction axes."""
+        """Reduction loops around a step that reads the nest's own reduction axes.
+
+        `fetches` says whether it is asked early for what they read.
+        """
         if not reduction:  # a single step
             return body
         unrolled = unrolled_extents(reduction, self.choice.unroll)
@@ -271,7 +306,9 @@ class RegisterTile:
             innermost,
             unrolled[innermost],
             body,
-            lambda group: self._asked_for(Site(bindings, around, (*outer, group))),
+            lambda group: (
+                self._asked_for(Site(bindings, around, (*outer, group))) if fetches else ()
+            ),
         )
         for axis in reversed(outer):
             body = unrolled_loop(axis, unrolled[axis], body)

@@ -11,6 +11,7 @@ from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.schedule.cost.fetched_operands import may_be_fetched
 from relay_tune.schedule.intrinsics.choices import tile_alternatives
 from relay_tune.schedule.nests.nest import Nest
+from relay_tune.schedule.schedule import MAXIMUM_TILE_POINTS
 from relay_tune.schedule.space.vector_axes import vector_choices
 
 TILE_EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16)
@@ -37,7 +38,8 @@ def alternatives(analysis: NestAnalysis, machine: Machine) -> dict[str, tuple[ob
     vectors = vector_choices(analysis, machine)
     choices: dict[str, tuple[object, ...]] = {"vector": tuple(vectors)}
     longest = max((_vector_extent(nest, v) // v[1] for v in vectors if v[0] >= 0), default=1)
-    choices["vectors"] = tuple(n for n in VECTOR_COUNTS if n <= max(longest, 1))
+    most = max(1, min(longest, _most_vectors(analysis, max(lanes for _, lanes in vectors))))
+    choices["vectors"] = tuple(n for n in VECTOR_COUNTS if n <= most)
     for place in analysis.independent:
         extent = nest.axes[place].extent
         choices[f"tile{place}"] = tuple(n for n in INDEPENDENT_EXTENTS if n <= extent)
@@ -54,6 +56,12 @@ def alternatives(analysis: NestAnalysis, machine: Machine) -> dict[str, tuple[ob
     choices["unroll"] = _unrolls(analysis)
     choices["prefetch"] = (False, True) if _reads_panels(analysis, machine) else (False,)
     return choices
+
+
+def _most_vectors(analysis: NestAnalysis, lanes: int) -> int:
+    """How many vectors a tile may have beside the axes that are written out in any case."""
+    written = prod(axis.extent for axis in analysis.nest.axes if axis in analysis.written_out)
+    return MAXIMUM_TILE_POINTS // (written * lanes)
 
 
 def _vector_extent(nest: Nest, vector: tuple[int, int]) -> int:

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.plan import plan_program, read_schedule
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.rewrites.winograd.transforms import (
     plane_filtering,
@@ -27,6 +27,7 @@ from tests.schedule.convolutions import (
     tolerance_of,
     winograds,
 )
+from tests.schedule.nest_spaces import AVX2
 from tests.schedule.offered import algorithms
 from tests.schedule.running import run_schedule, runnable_targets
 
@@ -44,6 +45,14 @@ CASES = {
 
 def variable(**options) -> TensorProgram:
     return convolution_program(constant=False, **options)
+
+
+def test_default_schedules_fit_where_many_taps_are_transformed():
+    program = variable(shape=(8, 8, 8, 16, 16))
+    plan = plan_program(program)
+    for machine in (SERVER, AVX2):
+        chosen = plan.default_schedule(machine, 1)
+        assert read_schedule(chosen.to_json(), plan) == chosen
 
 
 @pytest.mark.parametrize("tile", [2, 4])
