@@ -15,7 +15,7 @@ class BlockBuilder:
     """
 
     def __init__(self) -> None:
-        self.blocks: list[Block] = []
+        self._blocks: list[Block] = []
         self._parameters: dict[int, tuple[Register, ...]] = {}
         self._instructions: list[Instruction] = []
         self._label = self.new_label()
@@ -37,8 +37,22 @@ class BlockBuilder:
     def end(self, terminator: Terminator) -> None:
         """Close the open block."""
         parameters = self._parameters[self._label]
-        self.blocks.append(Block(self._label, parameters, tuple(self._instructions), terminator))
+        self._blocks.append(Block(self._label, parameters, tuple(self._instructions), terminator))
         self._instructions = []
+
+    def reached(self) -> tuple[Block, ...]:
+        """The blocks that a run may come to, in order.
+
+        What follows a match of which every clause fails, as one without clauses, is no block of
+        the function: nothing there is defined on the way.
+        """
+        labels: set[int] = {self._blocks[0].label}
+        found: list[Block] = []
+        for block in self._blocks:
+            if block.label in labels:
+                found.append(block)
+                labels.update(block.terminator.targets)
+        return tuple(found)
 
     def start(self, label: int) -> None:
         """Open a block; the one before must be closed."""

@@ -225,4 +225,4 @@ class ProgramLowering(FunctionTable):
 
     def _add(self, name: str, parameters: tuple[Register, ...], builder: BlockBuilder) -> None:
         results = kinds_of(self._types[name].result)
-        self.functions[name] = FirstOrderFunction(name, parameters, results, tuple(builder.blocks))
+        self.functions[name] = FirstOrderFunction(name, parameters, results, builder.reached())

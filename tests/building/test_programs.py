@@ -168,6 +168,30 @@ def @main(%n: int32) {
     assert model(5) == 5
 
 
+def test_nothing_follows_a_match_without_clauses() -> None:
+    check(
+        LIST
+        + f"""
+type Empty {{
+}}
+def @fold(%start: {VECTOR}, %list: List[Empty]) -> {VECTOR} {{
+  match (%list) {{
+    Cons(%head, %tail) => {{
+      let %value: {VECTOR} = match? (%head) {{ }};
+      @fold(%value, %tail)
+    }},
+    Nil => {{ %start }},
+  }}
+}}
+def @main(%x: {VECTOR}) {{
+  let %list: List[Empty] = Nil;
+  @fold(%x, %list)
+}}
+""",
+        np.arange(4, dtype="float32"),
+    )
+
+
 def test_large_kernels_run_on_several_threads() -> None:
     text = """
 def @loop(%n: int32, %x: Tensor[(256, 256), float32]) -> Tensor[(256, 256), float32] {
