@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from relay_tune.ir.expr import Expr, TupleGetItem, Var
-from relay_tune.ir.types import UNIT, TupleType
+from relay_tune.ir.expr import Expr, Var
+from relay_tune.ir.types import UNIT, TupleType, Type
 from relay_tune.op_rules.gradient.rule import Adjoint
 from relay_tune.transform.gradient.activity import Activity
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.adjoint_values import AdjointValues, fields_of_adjoint
 from relay_tune.transform.gradient.swept import Adjoints
 from relay_tune.transform.gradient.tapes import Tapes
-from relay_tune.transform.gradient.typed_nodes import Binding, type_of, variable
-from relay_tune.transform.language.let_blocks import is_atom
+from relay_tune.transform.gradient.typed_nodes import Binding, is_named, named_as, type_of
 
 
 @dataclass
@@ -61,20 +60,19 @@ class BlockCode:
             return
         self.adjoints[atom] = self.of.values.total(self.adjoints.get(atom), adjoint)
 
-    def named(self, name: str, adjoint: Adjoint) -> Adjoint:
-        """An adjoint whose parts are variables, bound where they are not yet."""
-        if isinstance(adjoint, tuple):
-            return tuple(self.named(name, part) for part in adjoint)
-        if adjoint is None or type_of(adjoint) == UNIT:
+    def named(self, name: str, adjoint: Adjoint, type_: Type) -> Adjoint:
+        """An adjoint of type `type_` whose parts are variables, bound where they are not yet."""
+        if adjoint is None or type_ == UNIT:
             return None
-        if not is_atom(adjoint) and not isinstance(adjoint, TupleGetItem):
-            adjoint = self.bound(name, adjoint)
-        if isinstance(type_of(adjoint), TupleType):
-            return tuple(self.named(name, part) for part in fields_of_adjoint(adjoint))
+        if isinstance(adjoint, Expr) and not is_named(adjoint, type_):
+            adjoint = self.bound(name, adjoint, type_)
+        if isinstance(type_, TupleType):
+            pairs = zip(fields_of_adjoint(adjoint), type_.fields, strict=True)
+            return tuple(self.named(name, part, wanted) for part, wanted in pairs)
         return adjoint
 
-    def bound(self, name: str, value: Expr) -> Var:
-        """A variable of the backward code that has this value."""
-        var = variable(name, type_of(value))
+    def bound(self, name: str, value: Expr, type_: Type | None = None) -> Var:
+        """A variable of the backward code that has this value, and is told another type."""
+        var = named_as(name, value, type_ or type_of(value))
         self.backward.append((var, value))
         return var

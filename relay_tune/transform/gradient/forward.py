@@ -52,8 +52,10 @@ from relay_tune.transform.gradient.typed_nodes import (
     field_of,
     fields_pattern,
     function_call,
+    is_named,
     let_block,
     matched,
+    named_as,
     packed,
     parameter,
     tuple_of,
@@ -144,16 +146,19 @@ class Forward:
 
     def _set(self, var: Var, tangent: Adjoint, out: list[Binding]) -> None:
         if tangent is not None and self.types.has_adjoint(type_of(var)):
-            self.tangents[var] = self._named(f"d_{var.name}", tangent, out)
+            type_ = self.types.field_adjoint(type_of(var))
+            self.tangents[var] = self._named(f"d_{var.name}", tangent, type_, out)
 
-    def _named(self, name: str, tangent: Adjoint, out: list[Binding]) -> Adjoint:
-        """A tangent whose parts are variables."""
-        if isinstance(tangent, tuple):
-            return tuple(self._named(name, part, out) for part in tangent)
-        if tangent is None or type_of(tangent) == UNIT:
+    def _named(self, name: str, tangent: Adjoint, type_: Type, out: list[Binding]) -> Adjoint:
+        """A tangent of type `type_` whose parts are variables."""
+        if tangent is None or type_ == UNIT:
             return None
-        if not is_atom(tangent) and not isinstance(tangent, TupleGetItem):
-            out.append((variable(name, type_of(tangent)), tangent))
+        if isinstance(tangent, tuple) and isinstance(type_, TupleType):
+            pairs = zip(tangent, type_.fields, strict=True)
+            return tuple(self._named(name, part, wanted, out) for part, wanted in pairs)
+        assert isinstance(tangent, Expr)
+        if not is_named(tangent, type_):
+            out.append((named_as(name, tangent, type_), tangent))
             tangent = out[-1][0]
         return self._expanded(tangent)
 

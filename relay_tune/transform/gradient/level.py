@@ -24,6 +24,7 @@ from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.reverse import Reverse
 from relay_tune.transform.gradient.swept import substituted
 from relay_tune.transform.gradient.tapes import Tapes
+from relay_tune.transform.gradient.told_types import with_told_types
 from relay_tune.transform.gradient.typed_nodes import let_block, tuple_of
 from relay_tune.transform.language.a_normal_form import ToANormalForm
 from relay_tune.transform.language.fresh_copy import fresh_copy
@@ -82,7 +83,8 @@ def differentiated(module: Module, names: Sequence[str]) -> Module:
 
 
 def _prepared(module: Module, names: Sequence[str], values: AdjointValues) -> Module:
-    """The typed module with what is differentiated in A-normal form, and pairs of cells in it."""
+    """The typed module with what is differentiated in A-normal form, and pairs of cells in it;
+    types change at bindings of atoms only."""
     used = {each for name in names for each in {name} | reachable(module, name)}
     functions = {name: each for name, each in module.functions.items() if name in used}
     nodes = post_order(*functions.values())
@@ -92,7 +94,8 @@ def _prepared(module: Module, names: Sequence[str], values: AdjointValues) -> Mo
         module = infer_types(replace(paired, types=types))
         functions = {name: each for name, each in module.functions.items() if name in used}
     named = ToANormalForm()(replace(module, functions=functions))
-    return replace(module, functions={**module.functions, **named.functions})
+    told = {name: with_told_types(each) for name, each in named.functions.items()}
+    return replace(module, functions={**module.functions, **told})
 
 
 def _reverse(reverse: Reverse, user: UserValues, request: _Request) -> Function:

@@ -97,7 +97,8 @@ class Reverse:
 
     def _binding(self, code: BlockCode, var: Var, value: Expr) -> Sweeping:
         """Sweep one binding."""
-        adjoint = code.named(f"d_{var.name}", code.adjoints.pop(var, None))
+        type_ = self.known.types.field_adjoint(type_of(var))
+        adjoint = code.named(f"d_{var.name}", code.adjoints.pop(var, None), type_)
         match value:
             case If() | Match():
                 yield self._choice(code, var, value, adjoint)

@@ -23,6 +23,7 @@ from relay_tune.ir.expr import (
     WildcardPattern,
 )
 from relay_tune.ir.types import UNIT, RefType, TupleType, Type, TypeCall
+from relay_tune.transform.language.let_blocks import is_atom
 
 Binding = tuple[Var, Expr]
 """`let var = value`."""
@@ -45,6 +46,16 @@ def variable(name: str, type_: Type) -> Var:
 def parameter(name: str, type_: Type) -> Var:
     """A new parameter of a function."""
     return Var(name, type_, type=type_)
+
+
+def is_named(value: Expr, type_: Type) -> bool:
+    """Whether a value of this type is a variable, constant or field, which needs no other name."""
+    return (is_atom(value) or isinstance(value, TupleGetItem)) and type_of(value) == type_
+
+
+def named_as(name: str, value: Expr, type_: Type) -> Var:
+    """A variable for a value; it tells its type if the value has another one."""
+    return variable(name, type_) if type_of(value) == type_ else parameter(name, type_)
 
 
 def function_call(name: str, arguments: Sequence[Expr], result: Type) -> Call:
