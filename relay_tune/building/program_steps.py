@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 
 from relay_tune.building.constant_block import ConstantBlock
-from relay_tune.building.primitive import Primitive
+from relay_tune.building.primitive import Primitive, Stretched
 from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.building.region_layout import RegionLayout
 from relay_tune.codegen.main_function import (
@@ -25,6 +25,7 @@ from relay_tune.codegen.target import Target
 from relay_tune.first_order.lone_regions import lone_region
 from relay_tune.first_order.region import Buffer, KernelRun, Origin, Region
 from relay_tune.first_order.region_sizes import kernel_words, no_size
+from relay_tune.ir.dim_arithmetic import substitute
 from relay_tune.ir.expr import Function
 from relay_tune.ir.types import TensorType
 from relay_tune.op.node_names import kernel_title, node_names, unique_titles
@@ -119,7 +120,7 @@ class StepWriter:
                         {each.function: each.primitive},
                     ),
                 )
-                for each in primitive.stretched
+                for each in _stretched(region.runs[0], primitive)
             ),
         )
 
@@ -138,6 +139,16 @@ class StepWriter:
             checks=(),
         )
         return FoundSizes(names, self._step(own, {run.function: primitive.sizes}), no_size(title))
+
+
+def _stretched(run: KernelRun, primitive: Primitive) -> tuple[Stretched, ...]:
+    """What runs instead where sizes do not fit: nothing where it is known that they do."""
+    named = primitive.open
+    fits = named is None or all(
+        run.inputs[at.input].type.shape[at.axis] == substitute(wanted, run.sizes)
+        for at, wanted in named.checks
+    )
+    return () if fits else primitive.stretched
 
 
 def _titled(

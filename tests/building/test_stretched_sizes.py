@@ -115,3 +115,19 @@ def test_products_want_equal_sizes() -> None:
     assert_same_value(model(pair), interpret(module, pair))
     with pytest.raises(RelayError, match="do not fit"):
         model((floats(3, 1), floats(2, 5)))
+
+
+def test_sizes_that_are_known_to_fit_are_not_stretched() -> None:
+    row = "Tensor[(1, 4), float32]"
+    module = parse(
+        f"""
+def @main(%x: {row}, %y: {row}, %w: Tensor[(4, 4), float32]) -> {row} {{
+  let %left: {B} = %x;
+  let %right: {B} = %y;
+  let %product: {row} = %left * %right;
+  nn.dense(%product, %w)
+}}
+"""
+    )
+    inputs = floats(1, 4), floats(1, 4), floats(4, 4)
+    assert_same_value(build(module, threads=1)(*inputs), interpret(module, *inputs))
