@@ -16,7 +16,7 @@ has no code; only where branches or functions must return one, zero is written d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, If, Let, Match, Var
@@ -141,12 +141,17 @@ class Reverse:
         places = self.known.activity.active_params(name)
         given = self.known.values.value(adjoint, var)
         active = [call.arguments[place] for place in places]
-        types = [self.known.types.field_adjoint(type_of(argument)) for argument in active]
-        returned = types[0] if len(types) == 1 else TupleType(tuple(types))
-        whole = code.bound(f"d_{name}", function_call(split.backward, (tape, given), returned))
+        params = [self.source[name].params[place] for place in places]
+        backward = function_call(split.backward, (tape, given), self._returned(params))
+        whole = code.bound(f"d_{name}", backward, self._returned(active))
         for argument, part in zip(active, unpacked(whole, len(active)), strict=True):
             code.contribute(argument, part)
         return None
+
+    def _returned(self, values: Sequence[Expr]) -> Type:
+        """The type of the adjoints of values, as backward functions return them."""
+        types = tuple(self.known.types.field_adjoint(type_of(each)) for each in values)
+        return types[0] if len(types) == 1 else TupleType(types)
 
     def split(self, name: str) -> Sweeping:
         """A function that is called, split; itself being split, as far as it is known."""

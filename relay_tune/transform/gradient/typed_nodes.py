@@ -100,9 +100,12 @@ def unpacked(whole: Expr, count: int) -> tuple[Expr, ...]:
 
 
 def let_block(bindings: Sequence[Binding], result: Expr) -> Expr:
-    """`result` with bindings around it, the first one outermost; one that is it is not bound."""
+    """`result` with bindings around it, the first one outermost.
+
+    One that is it is not bound, unless it tells a type.
+    """
     kept = list(bindings)
-    if kept and kept[-1][0] is result:
+    if kept and kept[-1][0] is result and kept[-1][0].annotation is None:
         result = kept.pop()[1]
     for var, value in reversed(kept):
         result = Let(var, value, result, type=result.type)

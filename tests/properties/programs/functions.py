@@ -145,7 +145,8 @@ class Functions(ABC):
             for place, (param, wanted) in enumerate(zip(called.params, params, strict=True))
         )
         written = tuple(instance[var] for var in called.type_params)
-        call = Call(called.callee, arguments, None, written if self.rng.random() < 0.5 else ())
+        is_written = self.rng.random() < 0.5 or any(map(_has_many_types, arguments, called.params))
+        call = Call(called.callee, arguments, None, written if is_written else ())
         return call, substitute_vars(called.result, instance)
 
     def _recursive_call(self, type_: Type, scope: Scope, depth: int) -> Expr | None:
@@ -227,6 +228,11 @@ class Functions(ABC):
         cost, self.cost = self.cost - before, before
         function = Function(names, body, result, (variable,))
         return Signature(callee, params, result, (variable,), cost=cost), function
+
+
+def _has_many_types(argument: Expr, param: Type) -> bool:
+    """Whether an argument may be a polymorphic function, which determines no type."""
+    return isinstance(param, FuncType) and not isinstance(argument, Function)
 
 
 def _is_instance(known: Signature, type_: FuncType) -> bool:
