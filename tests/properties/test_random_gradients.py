@@ -1,5 +1,5 @@
-"""Derivatives of random programs: both modes, and differences. benchmarks/fuzz_gradients.py does
-more of them, in native code as well."""
+"""Derivatives of random programs: both modes and orders, differences, and each pass afterwards.
+benchmarks/fuzz_gradients.py does more of them, in native code as well."""
 
 import pytest
 

@@ -61,7 +61,7 @@ class Generator(Statements):
             if again is not None:
                 return again
         self.fuel -= 1
-        for production in self._productions(type_):
+        for production in self._productions():
             made = production(type_, scope, depth - 1)
             if made is not None:
                 return self._remember(made, type_, scope)
@@ -85,9 +85,14 @@ class Generator(Statements):
                 return self._smallest_value(type_, scope)
         raise AssertionError(f"no value of type {type_} is at hand")
 
-    def _productions(self, type_: Type) -> list[Production]:
+    def _productions(self) -> list[Production]:
         """Ways to make an expression, in random order."""
-        weighted: list[tuple[float, Production]] = [
+        keyed = [(self.rng.random() ** (1 / weight), make) for weight, make in self._weighted()]
+        return [make for _, make in sorted(keyed, key=lambda pair: -pair[0])]
+
+    def _weighted(self) -> list[tuple[float, Production]]:
+        """Ways to make an expression, and how often each is wanted."""
+        return [
             (1.5, self._block),
             (1.2, self._if),
             (0.7, self._projection),
@@ -99,8 +104,6 @@ class Generator(Statements):
             (4.0, self._recursive_call),
             (6.0, self._composed),
         ]
-        keyed = [(self.rng.random() ** (1 / weight), make) for weight, make in weighted]
-        return [make for _, make in sorted(keyed, key=lambda pair: -pair[0])]
 
     def _composed(self, type_: Type, scope: Scope, depth: int) -> Expr | None:
         match type_:

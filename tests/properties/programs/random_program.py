@@ -39,14 +39,15 @@ COST_OF_LIBRARY = 40
 Program = tuple[Module, tuple[np.ndarray, ...]]
 
 
-def random_program(seed: int, size: int = 100) -> Program:
+def random_program(seed: int, size: int = 100, generator: type[Generator] = Generator) -> Program:
     """A typed module with tensors as parameters of `main`, and arguments for it.
 
     `main` returns a tensor or a tuple, perhaps nested, of tensors. A program has about `size`
     nodes besides the library of functions over data types, of which it takes what it uses.
+    `generator` makes its expressions.
     """
     rng = Random(seed)
-    builder = _Builder(rng, size)
+    builder = _Builder(rng, size, generator)
     for _ in range(rng.choice((0, 1, 1, 2, 3))):
         rng.choice(builder.kinds)()
     types = tuple(rng.choice(TENSORS) for _ in range(rng.randint(0, 3)))
@@ -62,9 +63,10 @@ def programs(maximum_size: int = 100) -> st.SearchStrategy[Program]:
 class _Builder:
     """Collects the functions of one module."""
 
-    def __init__(self, rng: Random, size: int) -> None:
+    def __init__(self, rng: Random, size: int, generator: type[Generator]) -> None:
         self.rng = rng
         self.size = size
+        self.generator = generator
         self.functions: dict[str, Function] = {}
         self.kinds = (self.add_plain, self.add_recursive, self.add_mutual, self.add_general)
         self.signatures = [_library_signature(name) for name in LIBRARY.functions]
@@ -129,7 +131,7 @@ class _Builder:
         return f"f{len(self.functions)}"
 
     def _generator(self, share: int) -> Generator:
-        return Generator(self.rng, LIBRARY, self.size // share)
+        return self.generator(self.rng, LIBRARY, self.size // share)
 
     def _scope(self) -> Scope:
         return Scope(functions=tuple(self.signatures))

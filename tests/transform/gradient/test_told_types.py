@@ -13,7 +13,7 @@ INPUTS = f"%x: {ROW}, %y: Tensor[(2, 3), float64]"
 BODIES = {
     "forgotten": f"let %open: {OPEN} = sin(%x); sum(%open * %open * %y)",
     "told": f"let %open: {OPEN} = sin(%x); let %told: {ROW} = abs(%open); sum(%told * %y)",
-    "slices": f"let %open: Tensor[(?, 2), float64] = strided_slice(%x, begin=[0, 1], end=[1, 3]); "
+    "slices": "let %open: Tensor[(?, 2), float64] = strided_slice(%x, begin=[0, 1], end=[1, 3]); "
     "let %told: Tensor[(1, 2), float64] = %open; let %low = nn.pad(%told, 0f64, "
     "pad_width=[[1, 0], [0, 1]]); sum(%low * %y)",
     "tuples": f"let %pair: ({OPEN}, float64) = (sin(%x), 2f64); "
@@ -30,7 +30,8 @@ BODIES = {
     "calls": f"let %open: {OPEN} = sin(%x); sum(@square(%open) * %y)",
     "recursion": f"let %open: {OPEN} = sin(%x); sum(@power(%open, 3) * %y)",
     "open_calls": "let %v = @open_power(sin(%x), 2); sum(@open_power(%v * %x, 1) * %y)",
-    "cells": f"let %open: {OPEN} = sin(%x); let %cell = ref(%open); let %a: {ROW} = ref_read(%cell); "
+    "cells": f"let %open: {OPEN} = sin(%x); let %cell = ref(%open); "
+    f"let %a: {ROW} = ref_read(%cell); "
     "let %_ = ref_write(%cell, %a * %x); sum(ref_read(%cell) * %y)",
 }
 
