@@ -65,8 +65,8 @@ class OpenPrimitive:
 
 
 def is_open_primitive(primitive: Function) -> bool:
-    """Whether some sizes of a typed primitive are known at run time only."""
-    types = (type_of(node) for node in (*primitive.params, primitive.body))
+    """Whether some sizes of a typed primitive are known at run time only, or told to be."""
+    types = (*map(type_of, primitive.params), function_type(primitive).result)
     return any(is_open_type(part) for each in types for part in component_types(each))
 
 

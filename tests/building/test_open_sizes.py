@@ -257,6 +257,29 @@ def @main(%i: int32, %a: Tensor[(3, 3), float32], %v: Tensor[(?, 1), float32]) {
         model(np.int32(3), floats(3, 3), floats(4, 1))
 
 
+def test_a_loop_may_forget_the_size_of_what_it_calls() -> None:
+    module = parse(
+        """
+def @even(%n: int32, %x: Tensor[(2, 2), float32]) -> Tensor[(2, 2), float32] {
+  if (%n <= 0) { %x } else {
+    let %rest = @odd(%n - 1, %x);
+    let %open: Tensor[(?, ?), float32] = (%rest + %x) * 0.5f;
+    let %told: Tensor[(2, 2), float32] = %open;
+    %told
+  }
+}
+def @odd(%n: int32, %x: Tensor[(2, 2), float32]) {
+  if (%n <= 0) { tanh(%x) } else { @even(%n - 1, %x) }
+}
+def @main(%n: int32, %x: Tensor[(2, 2), float32]) -> Tensor[(2, 2), float32] { @even(%n, %x) }
+"""
+    )
+    model = build(module, threads=1)
+    x = floats(2, 2)
+    for count in range(4):
+        np.testing.assert_allclose(model(count, x), interpret(module, count, x), rtol=1e-6)
+
+
 def test_the_translation_network_attends_to_any_length() -> None:
     program = PROGRAMS["seq2seq"]
     module = program_module(program, 0, True, 1)
