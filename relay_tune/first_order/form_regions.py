@@ -139,8 +139,12 @@ class _Group:
         return not self._results.isdisjoint(instruction.operands)
 
     def _is_for_kernels(self, reshape: Reshape) -> bool:
-        """Whether kernels alone read a reshape of something that was there before."""
-        return all(isinstance(each, RunKernel) for each in self._known.readers[reshape.result])
+        """Whether kernels alone read a reshape of something that was there before.
+
+        Nothing reads it where what did so stood behind a match of which every clause fails.
+        """
+        readers = self._known.readers.get(reshape.result, set())
+        return bool(readers) and all(isinstance(each, RunKernel) for each in readers)
 
     def instructions(self, lone: LoneRegions) -> list[Instruction]:
         """The region and what comes after it; the members themselves if they are no region."""

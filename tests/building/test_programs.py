@@ -192,6 +192,31 @@ def @main(%x: {VECTOR}) {{
     )
 
 
+def test_what_stands_before_a_match_without_clauses_is_built() -> None:
+    check(
+        LIST
+        + f"""
+type Empty {{
+}}
+def @fold(%start: {VECTOR}, %list: List[Empty]) -> {VECTOR} {{
+  match (%list) {{
+    Cons(%head, %tail) => {{
+      let %row = reshape(@fold(%start, %tail), newshape=[1, 4]);
+      let %value: Tensor[(1, 4), float32] = match? (%head) {{ }};
+      reshape(%value + %row, newshape=[4])
+    }},
+    Nil => {{ %start }},
+  }}
+}}
+def @main(%x: {VECTOR}) {{
+  let %list: List[Empty] = Nil;
+  @fold(%x, %list)
+}}
+""",
+        np.arange(4, dtype="float32"),
+    )
+
+
 def test_large_kernels_run_on_several_threads() -> None:
     text = """
 def @loop(%n: int32, %x: Tensor[(256, 256), float32]) -> Tensor[(256, 256), float32] {
