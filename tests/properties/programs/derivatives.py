@@ -1,12 +1,16 @@
-"""Random programs that ask for derivatives of their own closures and functions."""
+"""Random programs with more that derivatives have to do with.
+
+They ask for derivatives of their own closures and functions, and have tensors of open sizes.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from relay_tune.ir.expr import Call, Expr, TupleGetItem
-from relay_tune.ir.types import FuncType, Type
+from relay_tune.ir.types import FuncType, TensorType, Type
 from tests.properties.programs.generator import Generator, Production
+from tests.properties.programs.open_sizes import OPEN_FUNCTIONS, open_expression
 from tests.properties.programs.program_types import FLOAT, TENSORS
 from tests.properties.programs.scope import Scope
 from tests.properties.programs.tensors import operate
@@ -17,8 +21,18 @@ FLOATS = tuple(type_ for type_ in TENSORS if type_.dtype == FLOAT.dtype)
 class WithDerivatives(Generator):
     """Makes tensors that are derivatives, too, squeezed into the range of all others."""
 
+    also = OPEN_FUNCTIONS
+
     def _weighted(self) -> list[tuple[float, Production]]:
-        return [*super()._weighted(), (3.0, self._derivative)]
+        return [*super()._weighted(), (3.0, self._derivative), (3.0, self._open)]
+
+    def _open(self, type_: Type, scope: Scope, depth: int) -> Expr | None:
+        """A tensor that is made of others whose sizes are open."""
+        if type_ not in FLOATS or not isinstance(type_, TensorType):
+            return None
+        return open_expression(
+            self.rng, type_, lambda wanted: self.expression(wanted, scope, depth)
+        )
 
     def _derivative(self, type_: Type, scope: Scope, depth: int) -> Expr | None:
         """A derivative with regard to a tensor, or in the direction of one."""

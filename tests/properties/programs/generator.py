@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
+from typing import ClassVar
 
 from relay_tune.ir.expr import (
     Call,
@@ -45,7 +46,12 @@ class Generator(Statements):
     """Makes expressions of given types; every program it makes ends.
 
     Closures have simple types, recursion counts down, cells hold no functions.
+
+    Attributes:
+        also: functions that it may call, besides those of the library.
     """
+
+    also: ClassVar[Mapping[str, Function]] = {}
 
     def __init__(self, rng: Random, library: Module, fuel: int) -> None:
         super().__init__(rng, library, fuel)

@@ -8,6 +8,7 @@ answer, and does not depend on how floats are rounded by more than a little.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
@@ -125,7 +126,7 @@ class _Builder:
             lambda inner: _observed(generator.expression(wanted, inner, 4), inner),
         )
         functions = {**self.functions, "main": Function(variables, body)}
-        return infer_types(_with_library(functions))
+        return infer_types(_with_library(functions, self.generator.also))
 
     def _name(self) -> str:
         return f"f{len(self.functions)}"
@@ -170,13 +171,13 @@ def _library_signature(name: str) -> Signature:
     )
 
 
-def _with_library(functions: dict[str, Function]) -> Module:
-    """A module of these functions and of those of the library that they use."""
+def _with_library(functions: dict[str, Function], also: Mapping[str, Function]) -> Module:
+    """A module of these functions and of those of the libraries that they use."""
     used: dict[str, Function] = {}
     pending = list(functions)
     while pending:
         name = pending.pop()
         if name not in used:
-            used[name] = functions.get(name) or LIBRARY[name]
+            used[name] = functions.get(name) or also.get(name) or LIBRARY[name]
             pending += used_globals(used[name])
     return Module(used, LIBRARY.types)
