@@ -98,7 +98,12 @@ class StepWriter:
         self.regions.append(CompiledRegion(job, calls, tuple(steps)))
         is_shared = self._threads > 1 and any(call.grain for call in single_calls(calls))
         step = RegionStep(
-            job, calls, layout.workspace_bytes, layout.points if is_shared else 0, layout.sizes
+            job,
+            calls,
+            layout.workspace_bytes,
+            layout.points if is_shared else 0,
+            region.shapes,
+            layout.sizes,
         )
         return self._with_alternatives(step, region, primitives[region.runs[0].function])
 

@@ -74,9 +74,7 @@ class RegionLayout:
         if not self._is_dynamic:
             return None
         region, blocks = self._region, tuple(map(tuple, self._blocks))
-        return DynamicSizes(
-            region.symbols, region.checks, region.shapes, blocks, tuple(self._words)
-        )
+        return DynamicSizes(region.symbols, region.checks, blocks, tuple(self._words))
 
     def place(self, buffer: Buffer) -> Place:
         """Where a buffer lies."""

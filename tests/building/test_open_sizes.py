@@ -280,6 +280,20 @@ def @main(%n: int32, %x: Tensor[(2, 2), float32]) -> Tensor[(2, 2), float32] { @
         np.testing.assert_allclose(model(count, x), interpret(module, count, x), rtol=1e-6)
 
 
+def test_a_result_of_a_known_size_may_have_a_type_without() -> None:
+    module = parse(
+        """
+def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(2, 3), float32]) {
+  let %open: Tensor[(?, 3), float32] = %x;
+  let %v = tanh(%y);
+  (mean(%v), collapse_sum_like(%v, %open), collapse_sum_like(%y, %open))
+}
+"""
+    )
+    inputs = floats(2, 3), floats(2, 3)
+    assert_same_value(build(module, threads=1)(*inputs), interpret(module, *inputs))
+
+
 def test_the_translation_network_attends_to_any_length() -> None:
     program = PROGRAMS["seq2seq"]
     module = program_module(program, 0, True, 1)

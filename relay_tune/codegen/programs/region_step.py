@@ -40,14 +40,12 @@ class DynamicSizes:
     Attributes:
         symbols: for each symbol the input, and the axis of it, whose size it is.
         checks: what must hold before anything runs.
-        shapes: those of the results.
         blocks: for each block of the workspace the tensors that lie in it, one at a time.
         words: what stands behind the addresses in the table.
     """
 
     symbols: Mapping[str, SizeSource]
     checks: tuple[SizeCheck, ...]
-    shapes: tuple[tuple[Dim, ...], ...]
     blocks: tuple[tuple[Extents, ...], ...]
     words: tuple[Word, ...]
 
@@ -78,6 +76,7 @@ class RegionStep:
         calls: the kernels that it calls.
         workspace: the bytes of its workspace, where all sizes are known.
         points: how often the innermost statements run; few run on the calling thread.
+        shapes: those of the results, also where types have them open.
         sizes: those that are known at run time only; None if there are none.
         found: what finds further sizes from the inputs; None if there are none.
         stretched: what runs instead where inputs do not pass the checks of sizes; the first that
@@ -88,6 +87,7 @@ class RegionStep:
     calls: Calls
     workspace: int
     points: Dim
+    shapes: tuple[tuple[Dim, ...], ...]
     sizes: DynamicSizes | None = None
     found: FoundSizes | None = None
     stretched: tuple[StretchedStep, ...] = ()

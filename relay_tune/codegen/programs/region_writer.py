@@ -237,10 +237,10 @@ class _RegionWriter:
         if isinstance(kind, ScalarKind):
             return objects.stack_slot(field_bytes(kind))
         assert isinstance(kind, TensorKind)
-        if self._step.sizes is None or not kind.is_open:
+        if not kind.is_open:
             objects.names[register] = objects.new_result(register)
         else:
-            shape = [self._sizes.dim(dim) for dim in self._step.sizes.shapes[place]]
+            shape = [self._sizes.dim(dim) for dim in self._step.shapes[place]]
             in_place = objects.results_in_place.get(register)
             objects.names[register] = in_place or objects.new_open_tensor(shape, kind.type.dtype)
         return objects.data(objects.names[register])
