@@ -12,7 +12,13 @@ from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.adjoint_values import AdjointValues, fields_of_adjoint
 from relay_tune.transform.gradient.swept import Adjoints
 from relay_tune.transform.gradient.tapes import Tapes
-from relay_tune.transform.gradient.typed_nodes import Binding, is_named, named_as, type_of
+from relay_tune.transform.gradient.typed_nodes import (
+    Binding,
+    is_named,
+    named_as,
+    parameter,
+    type_of,
+)
 
 
 @dataclass
@@ -58,17 +64,20 @@ class BlockCode:
             return
         if isinstance(adjoint, tuple) and all(part is None for part in adjoint):
             return
-        self.adjoints[atom] = self.of.values.total(self.adjoints.get(atom), adjoint)
+        type_ = self.of.types.field_adjoint(type_of(atom))
+        told = told_adjoint(f"d_{atom.name}", adjoint, type_, self.backward)
+        self.adjoints[atom] = self.of.values.total(self.adjoints.get(atom), told)
 
-    def named(self, name: str, adjoint: Adjoint, type_: Type) -> Adjoint:
-        """An adjoint of type `type_` whose parts are variables, bound where they are not yet."""
-        if adjoint is None or type_ == UNIT:
+    def named(self, name: str, adjoint: Adjoint) -> Adjoint:
+        """An adjoint whose parts are variables, bound where they are not yet."""
+        if isinstance(adjoint, tuple):
+            return tuple(self.named(name, part) for part in adjoint)
+        if adjoint is None or type_of(adjoint) == UNIT:
             return None
-        if isinstance(adjoint, Expr) and not is_named(adjoint, type_):
-            adjoint = self.bound(name, adjoint, type_)
-        if isinstance(type_, TupleType):
-            pairs = zip(fields_of_adjoint(adjoint), type_.fields, strict=True)
-            return tuple(self.named(name, part, wanted) for part, wanted in pairs)
+        if not is_named(adjoint):
+            adjoint = self.bound(name, adjoint)
+        if isinstance(type_of(adjoint), TupleType):
+            return tuple(self.named(name, part) for part in fields_of_adjoint(adjoint))
         return adjoint
 
     def bound(self, name: str, value: Expr, type_: Type | None = None) -> Var:
@@ -76,3 +85,15 @@ class BlockCode:
         var = named_as(name, value, type_ or type_of(value))
         self.backward.append((var, value))
         return var
+
+
+def told_adjoint(name: str, adjoint: Adjoint, type_: Type, out: list[Binding]) -> Adjoint:
+    """An adjoint of a type; `out` gets bindings of the parts of it that have others."""
+    if isinstance(adjoint, tuple):
+        assert isinstance(type_, TupleType)
+        pairs = zip(adjoint, type_.fields, strict=True)
+        return tuple(told_adjoint(name, part, wanted, out) for part, wanted in pairs)
+    if adjoint is None or type_of(adjoint) == type_:
+        return adjoint
+    out.append((parameter(name, type_), adjoint))
+    return out[-1][0]

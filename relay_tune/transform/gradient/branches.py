@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from relay_tune.ir.expr import Expr, If, Match, Pattern, Var
 from relay_tune.ir.traversal import map_pattern_vars
 from relay_tune.ir.types import TupleType
-from relay_tune.transform.gradient.block_code import BlockCode
+from relay_tune.transform.gradient.block_code import BlockCode, told_adjoint
 from relay_tune.transform.gradient.choices import Arm, Choice
 from relay_tune.transform.gradient.patterns import pattern_adjoint, with_names
 from relay_tune.transform.gradient.swept import substituted
@@ -72,8 +72,9 @@ def _backward_code(block: BlockCode, whole: Choice, arm: Arm) -> Expr:
         matched_adjoint = pattern_adjoint(
             block.of.types, block.of.values, arm.pattern, type_of(node.value), adjoints
         )
-        known = adjoints.get(node.value)
-        adjoints[node.value] = block.of.values.total(known, matched_adjoint)
+        name, type_ = f"d_{node.value.name}", block.of.types.field_adjoint(type_of(node.value))
+        told = told_adjoint(name, matched_adjoint, type_, arm.swept.backward)
+        adjoints[node.value] = block.of.values.total(adjoints.get(node.value), told)
     values = [block.of.values.value(adjoints.get(var), var) for var in whole.returned]
     return let_block(arm.swept.backward, packed(values) if values else tuple_of(()))
 

@@ -157,7 +157,7 @@ class Forward:
             pairs = zip(tangent, type_.fields, strict=True)
             return tuple(self._named(name, part, wanted, out) for part, wanted in pairs)
         assert isinstance(tangent, Expr)
-        if not is_named(tangent, type_):
+        if not is_named(tangent) or type_of(tangent) != type_:
             out.append((named_as(name, tangent, type_), tangent))
             tangent = out[-1][0]
         return self._expanded(tangent)

@@ -97,8 +97,7 @@ class Reverse:
 
     def _binding(self, code: BlockCode, var: Var, value: Expr) -> Sweeping:
         """Sweep one binding."""
-        type_ = self.known.types.field_adjoint(type_of(var))
-        adjoint = code.named(f"d_{var.name}", code.adjoints.pop(var, None), type_)
+        adjoint = code.named(f"d_{var.name}", code.adjoints.pop(var, None))
         match value:
             case If() | Match():
                 yield self._choice(code, var, value, adjoint)

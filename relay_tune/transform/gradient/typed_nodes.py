@@ -48,9 +48,9 @@ def parameter(name: str, type_: Type) -> Var:
     return Var(name, type_, type=type_)
 
 
-def is_named(value: Expr, type_: Type) -> bool:
-    """Whether a value of this type is a variable, constant or field, which needs no other name."""
-    return (is_atom(value) or isinstance(value, TupleGetItem)) and type_of(value) == type_
+def is_named(value: Expr) -> bool:
+    """Whether a value is a variable, constant or field, which needs no other name."""
+    return is_atom(value) or isinstance(value, TupleGetItem)
 
 
 def named_as(name: str, value: Expr, type_: Type) -> Var:
