@@ -87,13 +87,16 @@ class Tapes:
             if part in inside:
                 return UNIT  # a function that calls itself whatever happens
             found = self._settled.get(part)
-            return part if found is None else self._known(found, (*inside, part))
+            if found is None:
+                return part
+            # Names of sizes are those of the function, of which there may be several calls here.
+            return _open_sizes(self._known(found, (*inside, part)))
 
         return map_leaves(type_, leaf)
 
 
 def _open_sizes(type_: Type) -> Type:
-    """The type of a field: in a definition no size has a name."""
+    """The type of a field or of another function's tape: no size has a name."""
 
     def leaf(part: Type) -> Type:
         if not isinstance(part, TensorType):

@@ -30,6 +30,7 @@ BODIES = {
     "calls": f"let %open: {OPEN} = sin(%x); sum(@square(%open) * %y)",
     "recursion": f"let %open: {OPEN} = sin(%x); sum(@power(%open, 3) * %y)",
     "open_calls": "let %v = @open_power(sin(%x), 2); sum(@open_power(%v * %x, 1) * %y)",
+    "named": "let %z = @mixed(%y, %y, 1); sum(@mixed(sin(%x), %x, 2)) * sum(%z * %y)",
     "cells": f"let %open: {OPEN} = sin(%x); let %cell = ref(%open); "
     f"let %a: {ROW} = ref_read(%cell); "
     "let %_ = ref_write(%cell, %a * %x); sum(ref_read(%cell) * %y)",
@@ -44,6 +45,9 @@ def program(name: str) -> str:
         "else { sin(@power(%a, %n - 1)) * %a } }\n"
         f"def @open_power(%a: {OPEN}, %n: int32) -> {ROW} {{ if (%n == 0) {{ %a }} "
         "else { cos(@open_power(%a, %n - 1)) * %a } }\n"
+        "def @mixed(%a: Tensor[(n, 3), float64], %b: Tensor[(n, 3), float64], %count: int32) "
+        "-> Tensor[(n, 3), float64] { if (%count <= 0) { %a } "
+        "else { @mixed(sin(%a * %b), %b, %count - 1) * %a } }\n"
         f"def @f({INPUTS}) -> float64 {{ {BODIES[name]} }}\n"
     )
 
