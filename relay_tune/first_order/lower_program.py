@@ -25,7 +25,7 @@ from relay_tune.first_order.defer_kernels import with_deferred_kernels
 from relay_tune.first_order.extended_tensors import with_extended_tensors
 from relay_tune.first_order.form_regions import with_regions
 from relay_tune.first_order.function_table import FunctionTable
-from relay_tune.first_order.instructions import ReadField, Register
+from relay_tune.first_order.instructions import ReadField, Register, RunKernel
 from relay_tune.first_order.kinds import (
     Kind,
     ObjectKind,
@@ -113,13 +113,19 @@ def described_program(module: Module, type_: FuncType, inputs: Sequence[str]) ->
 
 
 def _is_open(lowering: ProgramLowering) -> bool:
-    """Whether a tensor of the program has sizes that are known at run time only."""
+    """Whether a tensor of the program has sizes that are known at run time only.
+
+    A kernel may also be told so of a tensor whose sizes are known.
+    """
     kinds = [kind for layout in lowering.layouts.all for kind in layout.fields]
     for function in lowering.functions.values():
         kinds += [*function.results, *(register.kind for register in function.parameters)]
         for block in function.blocks:
             results = (result for step in block.instructions for result in step.results)
             kinds += [register.kind for register in (*block.parameters, *results)]
+            for step in block.instructions:
+                if isinstance(step, RunKernel):
+                    kinds += function_kinds(function_type(step.primitive))
     return any(isinstance(kind, TensorKind) and kind.is_open for kind in kinds)
 
 

@@ -294,6 +294,26 @@ def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(2, 3), float32]) {
     assert_same_value(build(module, threads=1)(*inputs), interpret(module, *inputs))
 
 
+def test_a_kernel_may_be_told_less_than_all_others() -> None:
+    module = parse(
+        """
+def @loop(%n: int32, %x: Tensor[(3, 2), float32], %y: Tensor[(3, 2), float32])
+    -> Tensor[(3, 2), float32] {
+  if (%n <= 0) { %x } else {
+    let %open: Tensor[(?, 2), float32] = %y;
+    let %told: Tensor[(3, 2), float32] = tanh(%x) * %open;
+    @loop(%n - 1, %told, %x)
+  }
+}
+def @main(%n: int32, %x: Tensor[(3, 2), float32]) { @loop(%n, %x, %x) }
+"""
+    )
+    model = build(module, threads=1)
+    x = floats(3, 2)
+    for count in range(4):
+        assert_same_value(model(count, x), interpret(module, count, x))
+
+
 def test_the_translation_network_attends_to_any_length() -> None:
     program = PROGRAMS["seq2seq"]
     module = program_module(program, 0, True, 1)
