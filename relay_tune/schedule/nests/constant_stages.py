@@ -17,7 +17,7 @@ from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Reduce, Tensor
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import Array, numpy_dtype
-from relay_tune.tensor.size import surely_less
+from relay_tune.tensor.size import size_symbols, surely_less
 from relay_tune.tensor.tensor import Computed, Input, input_tensor
 
 MAXIMUM_GROWTH = 4
@@ -46,11 +46,11 @@ def _is_widened(stage: Computed, rewriting: Rewriting) -> bool:
 
 
 def folded(stage: Computed, rewriting: Rewriting) -> Tensor:
-    """The constant that a stage is; what it is now, if it is none or too large."""
+    """The constant that a stage is; what it is now, if it is none, too large, or of open sizes."""
     now = rewriting.rebuilt(stage)
     read, known = dependencies(now), rewriting.constants
     sources = [tensor for tensor in read if isinstance(tensor, Input) and tensor in known]
-    if not sources or len(sources) < len(read):
+    if not sources or len(sources) < len(read) or size_symbols(prod(stage.shape)):
         return now
     if prod(stage.shape) > MAXIMUM_GROWTH * sum(known[source].size for source in sources):
         return now

@@ -31,6 +31,12 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Any]]] = {
             w.sum() * (w.sum() if x.sum() < 0 else ((x.tanh() * x) * (x.tanh() * x).tanh()).sum())
         ),
     ),
+    "joined_open_sizes": (
+        "def @f(%x: Tensor[(?, 3), float64], %w: Tensor[(?, 3), float64]) { "
+        "let %all: Tensor[(?, 3), float64] = concatenate((tanh(%x), %w), axis=0); "
+        "let %square: Tensor[(?, 3), float64] = %all * %all; sum(%square * tanh(%all)) }",
+        lambda x, w: sum((part**2 * part.tanh()).sum() for part in (x.tanh(), w)),
+    ),
     "recurrence": (
         "def @loop(%h: Tensor[(4, 3), float64], %n: int32, %w: Tensor[(5, 3), float64]) "
         "-> Tensor[(4, 3), float64] { if (%n == 0) { %h } else { "
