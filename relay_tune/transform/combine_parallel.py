@@ -26,7 +26,7 @@ from relay_tune.codegen.target import native_target
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import FusionKind, Operator
-from relay_tune.ir.traversal import children, post_order, rebuild
+from relay_tune.ir.traversal import children, post_order
 from relay_tune.machine.machine import Machine
 from relay_tune.op_rules.fold.table import weighted_layer
 from relay_tune.op_rules.fold.weighted import WeightedLayer
@@ -42,7 +42,7 @@ from relay_tune.op_rules.typed import slice_of
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.branches.activation import branch_plan, has_branches
 from relay_tune.transform.layout.kernel_cost import kernel_cycles
-from relay_tune.transform.module_pass import map_scopes, same_scope
+from relay_tune.transform.module_pass import map_scopes, replace_nodes, same_scope
 
 LARGE = 1 << 22
 """Multiplications of a layer beside which the call of its kernel is nothing."""
@@ -82,7 +82,7 @@ class CombineParallel:
             combination = _Combination([_Strand(layer, _chain(layer, users)) for layer in layers])
             if self._pays(combination, users):
                 replacements.update(combination.slices())
-        return _replaced(body, replacements)
+        return replace_nodes(body, replacements)
 
     def _pays(self, combination: _Combination, users: dict[Expr, list[Expr]]) -> bool:
         """Whether the estimate for one layer and its slices is below that for all layers."""
@@ -241,20 +241,3 @@ def _is_large(layer: WeightedLayer) -> bool:
     each = layer.weight.data.size // channels
     work = prod(static_shape(layer.layer) or ()) * each
     return channels % FULL_TILE == 0 and work >= LARGE
-
-
-def _replaced(body: Expr, replacements: dict[Expr, Expr]) -> Expr:
-    """The body with new expressions, of old nodes that are replaced in turn, in place of nodes."""
-    if not replacements:
-        return body
-
-    def below(node: Expr) -> Sequence[Expr]:
-        new = replacements.get(node, node)
-        return children(new) if same_scope(new) else ()
-
-    done: dict[Expr, Expr] = {}
-    for node in post_order(body, below=below):
-        new = replacements.get(node, node)
-        parts = [done[child] for child in below(node)]
-        done[node] = rebuild(new, parts) if same_scope(new) else new
-    return done[body]

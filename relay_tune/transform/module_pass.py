@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 from relay_tune.ir.expr import Expr, Function
 from relay_tune.ir.module import Module
-from relay_tune.ir.traversal import post_order, rewrite
+from relay_tune.ir.traversal import children, post_order, rebuild, rewrite
 from relay_tune.op_rules.matching import is_opaque_function
 
 
@@ -64,6 +64,23 @@ def map_scopes(module: Module, transform: Callable[[Expr], Expr]) -> Module:
 def same_scope(node: Expr) -> bool:
     """Whether the children of `node` belong to the activation that `node` belongs to."""
     return not isinstance(node, Function)
+
+
+def replace_nodes(body: Expr, replacements: dict[Expr, Expr]) -> Expr:
+    """The body with new expressions, of old nodes that are replaced in turn, in place of nodes."""
+    if not replacements:
+        return body
+
+    def below(node: Expr) -> Sequence[Expr]:
+        new = replacements.get(node, node)
+        return children(new) if same_scope(new) else ()
+
+    done: dict[Expr, Expr] = {}
+    for node in post_order(body, below=below):
+        new = replacements.get(node, node)
+        parts = [done[child] for child in below(node)]
+        done[node] = rebuild(new, parts) if same_scope(new) else new
+    return done[body]
 
 
 def with_body(function: Function, body: Expr) -> Function:

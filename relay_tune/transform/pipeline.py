@@ -35,6 +35,7 @@ from relay_tune.transform.gradient.differentiate import Differentiate
 from relay_tune.transform.hoist_invariants import HoistInvariants
 from relay_tune.transform.infer import InferTypes
 from relay_tune.transform.instruments import Instrument
+from relay_tune.transform.join_sums import JoinSums
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.layout.choose_layout import ChooseLayout
 from relay_tune.transform.materialize_padding import MaterializePadding
@@ -139,6 +140,7 @@ STANDARD_PASSES: tuple[PassClass, ...] = (
     SimplifyInference,
     FoldConstants,
     EliminateCommonSubexpressions,
+    JoinSums,
     CombineParallel,
     SimplifyExpression,
     FoldScaleAxis,

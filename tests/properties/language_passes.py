@@ -13,6 +13,7 @@ from relay_tune.transform.eliminate_common_subexpressions import EliminateCommon
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.transform.fold_constants import FoldConstants
 from relay_tune.transform.hoist_invariants import HoistInvariants
+from relay_tune.transform.join_sums import JoinSums
 from relay_tune.transform.language.a_normal_form import is_a_normal_form
 from relay_tune.transform.language.basic_block_normal_form import is_basic_block_normal_form
 from relay_tune.transform.language.eta_expand import EtaExpand
@@ -30,6 +31,7 @@ PASSES: dict[str, Callable[[Module], Module]] = {
     "fold_constants": FoldConstants(),
     "simplify_expression": SimplifyExpression(),
     "hoist_invariants": HoistInvariants(),
+    "join_sums": JoinSums(),
     "inline": Inline(maximum_size=60),
 }
 """Where options make a pass do more, it has them; continuation passing is there and back."""
