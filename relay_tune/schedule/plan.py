@@ -17,6 +17,7 @@ from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.nests.nominal_nest import nominal_nest
 from relay_tune.schedule.nests.panels import with_panels
 from relay_tune.schedule.nests.repeated_axes import fuse_repeated
+from relay_tune.schedule.nests.row_copies import with_row_copies
 from relay_tune.schedule.rewrites.algorithm import DIRECT, Algorithm, AppliedAlgorithm, Rewrite
 from relay_tune.schedule.rewrites.table import ALGORITHMS
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
@@ -261,7 +262,8 @@ def plan_program(
     program = algorithm.prepared(source)
     program = replace(program, outputs=_own_outputs(program.outputs))
     constants = frozenset(tensor for tensor, _ in program.constants)
-    stages = with_panels(inline_stages(program.outputs, constants), constants, program.outputs)
+    inlined = with_row_copies(inline_stages(program.outputs, constants), constants)
+    stages = with_panels(inlined, constants, program.outputs)
     nests = [
         with_long_rows(algorithm.nest(fuse_repeated(step))) if isinstance(step, Nest) else step
         for step in build_nests(stages, program.outputs)

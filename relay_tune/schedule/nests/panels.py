@@ -156,7 +156,7 @@ def panel_width(extent: int) -> int | None:
     return next((width for width in PANEL_WIDTHS if extent % width == 0), None)
 
 
-def _row_length(width: int) -> int:
+def row_length(width: int) -> int:
     """From one row of a panel to the next: whole lines, and no number of them that shares places.
 
     As they lie where that is open.
@@ -225,7 +225,7 @@ def _is_contiguous(load: Load, column: Axis) -> bool:
 
 def _lies_as_panel(form: Affine, rows: Sequence[Axis], column: Axis) -> bool:
     """Whether an operand is one panel already, so that a copy would be the same again."""
-    width, apart = panel_width(column.extent) or column.extent, _row_length(column.extent)
+    width, apart = panel_width(column.extent) or column.extent, row_length(column.extent)
     if width != column.extent:
         return False
     for axis in reversed(rows):
@@ -253,7 +253,7 @@ def _copied(
         axes = (*(own[a] for a in outer), block, *(own[a] for a in inner), place)
         element = simplify(load, {**own, column: block * width + place})
         read_at = (*outer, column // width, *inner, column % width)
-    shape = (*(axis.extent for axis in axes[:-1]), _row_length(width))
+    shape = (*(axis.extent for axis in axes[:-1]), row_length(width))
     panel = Computed(
         name=f"{load.tensor.name}_panel", shape=shape, dtype=load.dtype, axes=axes, body=element
     )
