@@ -1,13 +1,13 @@
-"""Reads at known indices: those that are evenly spaced are slices."""
+"""Known indices: reads that are evenly spaced are slices, writes of neighbours into zeros pads."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from relay_tune.ir.expr import Call, Expr
-from relay_tune.op_rules.matching import attribute, constant_data, static_shape
+from relay_tune.ir.expr import Call, Constant, Expr
+from relay_tune.op_rules.matching import attribute, constant_data, static_shape, uniform_value
 from relay_tune.op_rules.simplify.rule import RuleTable
-from relay_tune.op_rules.typed import call, reshape
+from relay_tune.op_rules.typed import call, constant_of, reshape
 
 
 def evenly_spaced(call_: Call) -> Expr | None:
@@ -52,4 +52,29 @@ def _progression(indices: np.ndarray, size: int, mode: str) -> range | None:
     return range(int(wide[0]), int(wide[-1]) + (1 if step > 0 else -1), step)
 
 
-RULES: RuleTable = {"take": (evenly_spaced,)}
+def rows_among_zeros(call_: Call) -> Expr | None:
+    """scatter_nd(zeros, [[2, 3]], x) is x between two rows of zeros and what is behind them.
+
+    So what is taken at known indices has slices for its adjoint.
+    """
+    data, rows, updates = call_.arguments
+    shape, indices, taken = static_shape(data), constant_data(rows), static_shape(updates)
+    if not shape or indices is None or taken is None or uniform_value(data) != 0:
+        return None
+    if attribute(call_, "mode") not in ("update", "add") or len(indices) != 1 or not indices.size:
+        return None
+    first, size = int(indices.flat[0]), indices.size
+    if not np.array_equal(indices.reshape(-1), np.arange(first, first + size)):
+        return None
+    if first < 0 or first + size > shape[0]:
+        return None
+    wanted = (size, *shape[1:])
+    part = updates if taken == wanted else reshape(updates, wanted)
+    assert isinstance(data, Constant)
+    widths = ((first, shape[0] - first - size), *((0, 0) for _ in shape[1:]))
+    if not any(map(any, widths)):
+        return part
+    return call("nn.pad", part, constant_of(np.zeros((), data.data.dtype)), pad_width=widths)
+
+
+RULES: RuleTable = {"take": (evenly_spaced,), "scatter_nd": (rows_among_zeros,)}

@@ -9,8 +9,8 @@ same lines. Where steps are a multiple of a page apart, all their lines want one
 cache, and few places of the second: none is there any more when the next tile comes, and it is
 another page each time. Gradients of weights are such products, of layers with many outputs.
 
-One core of Zen 5, 1600 steps, 512 columns, ms: 2048 rows 22.0 as they lie, 13.0 and 0.6 copied; 2000
-rows 14.3 as they lie. With 128 steps 1.30, and 1.04 and 0.04; with 64 steps, 512 rows .13 and .13.
+One core of Zen 5, 1600 steps, 512 columns, ms: 2048 rows 22.0 as they lie, 13.0 and 0.6 copied;
+2000 rows 14.3 as they lie. With 128 steps 1.30, and 1.04 and .04; with 64, 512 rows .13 and .13.
 """
 
 from __future__ import annotations

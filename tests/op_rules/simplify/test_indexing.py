@@ -64,3 +64,34 @@ def test_others_are_read_as_they_are(indices: object) -> None:
 def test_an_index_out_of_range_is_still_an_error() -> None:
     with pytest.raises(IndexRangeError):
         build(_module([2, 3, 4], 0, "raise"))
+
+
+@pytest.mark.parametrize(
+    ("indices", "mode", "left"),
+    [
+        ([[1]], "add", {"nn.pad"}),
+        ([[1, 2]], "add", {"nn.pad"}),
+        ([[0, 1, 2, 3]], "update", set()),
+        ([[2, 1]], "add", {"scatter_nd"}),
+        ([[1, 1]], "add", {"scatter_nd"}),
+        ([[-1]], "add", {"scatter_nd"}),
+        ([[1]], "mul", {"scatter_nd"}),
+        ([[1], [1]], "add", {"scatter_nd"}),
+        ([1], "add", {"nn.pad", "reshape"}),
+    ],
+)
+def test_neighbours_that_are_written_into_zeros_are_padded(
+    indices: object, mode: str, left: set[str]
+) -> None:
+    values = np.asarray(indices, np.int64)
+    shape = (*values.shape[1:], *X.shape[len(values) :])
+    text = (
+        f"def @main(%x: Tensor[{shape}, float32], %z: Tensor[(4, 6, 5), float32], "
+        f"%i: Tensor[{values.shape}, int64]) "
+        f'{{ scatter_nd(%z, %i, %x, mode="{mode}") }}'
+    ).replace(",), ", "), ")
+    given = {"i": values, "z": np.zeros((4, 6, 5), np.float32)}
+    module = infer_types(BindParameters(given)(infer_types(parse(text))))
+    x = np.random.default_rng(0).random(shape, np.float32)
+    np.testing.assert_array_equal(interpret(SimplifyExpression()(module), x), interpret(module, x))
+    assert _names(module) - {None} == left
