@@ -20,6 +20,7 @@ from relay_tune.transform.language.eta_expand import EtaExpand
 from relay_tune.transform.language.inline import Inline
 from relay_tune.transform.language.to_cps import ToCps
 from relay_tune.transform.language.un_cps import UnCps
+from relay_tune.transform.share_panels import SharePanels
 from relay_tune.transform.simplify_expression import SimplifyExpression
 
 PASSES: dict[str, Callable[[Module], Module]] = {
@@ -29,6 +30,7 @@ PASSES: dict[str, Callable[[Module], Module]] = {
     "eliminate_dead_code": EliminateDeadCode(),
     "eliminate_common_subexpressions": EliminateCommonSubexpressions(),
     "fold_constants": FoldConstants(),
+    "share_panels": SharePanels(),
     "simplify_expression": SimplifyExpression(),
     "hoist_invariants": HoistInvariants(),
     "join_sums": JoinSums(),
