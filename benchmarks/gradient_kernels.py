@@ -3,8 +3,8 @@
     python -m benchmarks.gradient_kernels [--match s2] [--threads 1] [--kernel-layout OIHW]
 
 Each row is an operator; its gradients are what `rt.vjp` makes of it. Images have their channels
-last, as inside a network. Counted are the direct sums, so that Winograd's filtering can pass the
-peak, which is measured in the same run and takes turns with the kernels. All operands are arguments.
+last, as inside a network; all operands are arguments. Counted are the direct sums, so that
+Winograd's filtering can pass the peak, which is measured in turns with the kernels.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from benchmarks.peak import operations, peak_run
 from relay_tune.codegen.target import native_target
 from relay_tune.ir.expr import Function, TupleGetItem
 from relay_tune.ir.module import Module
+from relay_tune.op.elements import integer_shape
 from relay_tune.runtime.model import Model
 from relay_tune.typing.infer import infer_types
 
@@ -132,7 +133,7 @@ def _gradient(module: Module, number: int) -> Module:
 def run_of(model: Model) -> partial[Any]:
     """A call of a model with random inputs."""
     generator = np.random.default_rng(0)
-    shapes = [type_.shape for type_ in model.inputs.values()]
+    shapes = [integer_shape(type_) for type_ in model.inputs.values()]
     return partial(model, *(generator.standard_normal(shape, np.float32) for shape in shapes))
 
 

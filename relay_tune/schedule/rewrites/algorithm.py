@@ -79,7 +79,8 @@ class Algorithm:
         needs: whether a machine has what it needs.
         fixed_cycles: what it costs beside its nests, from the tensors that these leave for each
             other; None if nothing.
-        follows: the algorithms whose programs it may rewrite, beside those as they are written.
+        follows: the algorithms whose programs it may rewrite, beside those as they are written;
+            of several, one after the other, all have to be among them.
         packing: the choices of a direct schedule with constants packed as it reads them; None if
             it packs them in ways of its own.
     """
@@ -161,8 +162,9 @@ class AppliedAlgorithm:
         """This one, then the other. Raises InputError where the other does not follow it."""
         if not self.rewrites or not other.rewrites:
             return self if self.rewrites else other
-        before, after = self.rewrites[-1].algorithm, other.rewrites[0].algorithm
-        if before not in after.follows:
+        after = other.rewrites[0].algorithm
+        before = next((each for each in self._algorithms if each not in after.follows), None)
+        if before is not None:
             known = ", ".join(each.name for each in after.follows)
             raise InputError(
                 f"The algorithm {after.name} does not follow {before.name}.",
@@ -195,7 +197,11 @@ class AppliedAlgorithm:
 
     def can_be_followed_by(self, other: Algorithm) -> bool:
         """Whether another one may rewrite what this one leaves."""
-        return not self.rewrites or self.rewrites[-1].algorithm in other.follows
+        return all(each in other.follows for each in self._algorithms)
+
+    @property
+    def _algorithms(self) -> tuple[Algorithm, ...]:
+        return tuple(each.algorithm for each in self.rewrites)
 
     def prepared(self, program: TensorProgram) -> TensorProgram:
         """The program that is planned: constants folded, its stages those of the algorithm.

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
+from relay_tune.schedule.rewrites.partial_sums import PARTIAL_SUMS
 from relay_tune.schedule.rewrites.split import SPLIT
 from relay_tune.schedule.row_groups.grouped_steps import grouped_steps
 from relay_tune.schedule.row_groups.groups import RowGroup, Step, with_groups
@@ -97,5 +98,5 @@ def _grouped(
     return grouped_steps(nests, outputs, parameters.block)
 
 
-ROWS = Algorithm("rows", _offers, Rows, grouped=_grouped, follows=(SPLIT,))
+ROWS = Algorithm("rows", _offers, Rows, grouped=_grouped, follows=(SPLIT, PARTIAL_SUMS))
 """Groups of nests that share rows, in blocks of these."""

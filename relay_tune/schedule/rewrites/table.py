@@ -12,6 +12,7 @@ from relay_tune.errors import InputError
 from relay_tune.schedule.rewrites.algorithm import DIRECT, Algorithm
 from relay_tune.schedule.rewrites.dot_products.record import DOT_PRODUCTS
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.partial_sums import PARTIAL_SUMS
 from relay_tune.schedule.rewrites.quantized_rows.record import QUANTIZED
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.split import SPLIT
@@ -58,5 +59,14 @@ class Algorithms(Sequence[Algorithm]):
 
 
 ALGORITHMS = Algorithms(
-    SPLIT, STRASSEN, BF16X3, BF16X6, *DOT_PRODUCTS, PANELS, *QUANTIZED, WINOGRAD, ROWS
+    SPLIT,
+    STRASSEN,
+    BF16X3,
+    BF16X6,
+    *DOT_PRODUCTS,
+    PANELS,
+    *QUANTIZED,
+    WINOGRAD,
+    PARTIAL_SUMS,
+    ROWS,
 )

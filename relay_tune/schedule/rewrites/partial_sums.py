@@ -1,0 +1,161 @@
+"""Sums that are much longer than there are results, in parts whose operands stay near a core.
+
+    before:  y[i, o] = sum(n, h, w) x[n, h, w, i] * d[n, h, w, o]
+    after:   p[n, i, o] = sum(h, w) x[n, h, w, i] * d[n, h, w, o]
+             y[i, o] = sum(n) p[n, i, o]
+
+The gradients of weights are such sums: as long as there are pixels in all images. A register tile
+would read its columns of both operands over the whole length, and so would the next one, so that
+all comes from memory again and again. A part is short enough that both operands lie in the second
+cache until all tiles have read them; copies in panels are made part by part where `rows` follows.
+Which parts there are depends on nothing but the program, so that the results are the same bits on
+any number of threads, which may each take parts of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from relay_tune.machine.machine import LINE_ELEMENTS
+from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
+from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
+from relay_tune.schedule.row_groups.groups import Step
+from relay_tune.tensor.affine import axis_affine
+from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor, reduce
+from relay_tune.tensor.index import flat_index, simplify
+from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.tensor import Computed, compute
+from relay_tune.tensor.walk import loads, substitute
+
+PART_STEPS = (256, 512)
+"""Steps of a part: few keep its operands nearer, many leave fewer parts to add up."""
+
+LEAST_PARTS = 4
+"""Fewer are not worth the second sum."""
+
+LEAST_USES = 16
+"""How often each element of an operand is used; what is read once has no need to stay near."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialSums(Parameters):
+    """Parameters of partial_sums.
+
+    Attributes:
+        steps: of a part, at most.
+    """
+
+    steps: int = parameter(among=PART_STEPS)
+
+
+def _offers(
+    program: TensorProgram, nests: Sequence[Step], accuracy: Accuracy
+) -> Iterator[Parameters]:
+    constants = {tensor for tensor, _ in program.constants}
+    stages = [stage for stage in tensors_in_order(program.outputs) if isinstance(stage, Computed)]
+    for steps in PART_STEPS:
+        if any(_parts(stage, steps, constants) for stage in stages):
+            yield PartialSums(steps)
+
+
+def partial_sums_program(program: TensorProgram, parameters: PartialSums) -> TensorProgram | None:
+    """The program with its long sums in parts; None if it has none."""
+
+    def rewrite(stage: Computed, rewriting: Rewriting) -> Computed | None:
+        parts = _parts(stage, parameters.steps, rewriting.constants)
+        return None if parts is None else _in_parts(rewriting.rebuilt(stage), parts)
+
+    return with_rewritten_stages(program, rewrite)
+
+
+def _parts(stage: Computed, steps: int, constants: Collection[Tensor]) -> tuple[int, ...] | None:
+    """How many parts each axis of a stage's sum is cut into; None where it is not worth it."""
+    body = stage.body
+    if (
+        not isinstance(body, Reduce)
+        or body.operation != "sum"
+        or not body.dtype.startswith("float")
+    ):
+        return None
+    if not isinstance(body.body, Binary) or body.body.operation != "mul":
+        return None
+    extents = [axis.extent for axis in body.axes]
+    if any(map(is_symbolic, (*stage.shape, *extents))):
+        return None
+    operands = {load.tensor for load in loads(body.body)}
+    if len(operands) < 2 or operands & set(constants):
+        return None
+    parts = _counts(extents, steps)
+    if any(_tears_lines(load, body.axes, parts) for load in loads(body.body)):
+        return None
+    results, length, count = prod(stage.shape), prod(extents), prod(parts)
+    sizes = [prod(tensor.shape) for tensor in operands]
+    if results * length < LEAST_USES * max(sizes) or count * results > sum(sizes):
+        return None
+    return parts if count >= LEAST_PARTS and 2 * length >= count * steps else None
+
+
+def _tears_lines(load: Load, axes: Sequence[Axis], parts: Sequence[int]) -> bool:
+    """Whether several parts would read the same lines of an operand, or it is not known."""
+    form = axis_affine(simplify(flat_index(load.tensor.shape, load.indices)))
+    if form is None:
+        return True
+    cut = [
+        abs(form.coefficient(axis)) * (axis.extent // count)
+        for axis, count in zip(axes, parts, strict=True)
+        if count > 1
+    ]
+    return any(0 < apart < LINE_ELEMENTS for apart in cut)
+
+
+def _counts(extents: Sequence[int], steps: int) -> tuple[int, ...]:
+    """The parts of each axis, so that a part has so many steps at most, the inner axes whole."""
+    found, room = [], steps
+    for extent in reversed(extents):
+        inner = next(n for n in range(min(extent, max(room, 1)), 0, -1) if extent % n == 0)
+        found.append(extent // inner)
+        room = room // inner if inner == extent else 0
+    return tuple(reversed(found))
+
+
+def _in_parts(stage: Computed, parts: Sequence[int]) -> Computed:
+    """The stage as the sum of its parts."""
+    whole = stage.body
+    assert isinstance(whole, Reduce)
+    cut = [(axis, count) for axis, count in zip(whole.axes, parts, strict=True) if count > 1]
+
+    def part(*places: Scalar) -> Scalar:
+        numbers, at = places[: len(cut)], places[len(cut) :]
+        inner = {axis: Axis(axis.name, axis.extent) for axis in whole.axes}
+        own: dict[Axis, Scalar] = {**inner, **dict(zip(stage.axes, at, strict=True))}
+        for (axis, count), number in zip(cut, numbers, strict=True):
+            length = axis.extent // count
+            inner[axis] = Axis(axis.name, length)
+            own[axis] = number * length + inner[axis] if length > 1 else number
+        steps = tuple(inner[axis] for axis in whole.axes if own[axis] not in numbers)
+        return replace(whole, axes=steps, body=substitute(whole.body, own))
+
+    counts = [count for _, count in cut]
+    partial = compute(f"{stage.name}_parts", (*counts, *stage.shape), part)
+
+    def total(*at: Scalar) -> Scalar:
+        numbers = [Axis(axis.name, count) for axis, count in cut]
+        return reduce("sum", numbers, partial[(*numbers, *at)])
+
+    return compute(stage.name, stage.shape, total)
+
+
+PARTIAL_SUMS = Algorithm(
+    "partial_sums",
+    _offers,
+    PartialSums,
+    rewritten=partial_sums_program,
+    follows=(WINOGRAD,),
+)
+"""Long sums of products of arguments, in parts."""

@@ -1,0 +1,128 @@
+"""Sums that are much longer than there are results, in parts."""
+
+import random
+
+import numpy as np
+import pytest
+
+from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.schedule.rewrites.algorithm import DIRECT
+from relay_tune.schedule.rewrites.partial_sums import (
+    PARTIAL_SUMS,
+    PartialSums,
+    partial_sums_program,
+)
+from relay_tune.schedule.rewrites.rows import ROWS
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.convolutions import feeds_of
+from tests.schedule.machines import core, with_sizes
+from tests.schedule.products import dense
+from tests.schedule.random_choices import any_choice
+from tests.schedule.running import run_schedule, runnable_targets
+
+SERVER = with_sizes(core(64, 32), (32 << 10, 768 << 10, 32 << 20))
+TOLERANCE = 1e-5
+
+
+def weight_gradient(
+    images: int, size: int, inputs: int, outputs: int, *, last: bool = True
+) -> TensorProgram:
+    """sum(n, h, w) x[n, h, w, i] * d[n, h, w, o]; else images lie beside each other in x."""
+    shape = (images, size, size, inputs) if last else (size, size, inputs, images)
+    x = input_tensor("x", shape, "float32")
+    d = input_tensor("d", (images, size, size, outputs), "float32")
+    n, h, w = Axis("n", images), Axis("h", size), Axis("w", size)
+
+    def element(i, o):
+        return reduce("sum", [n, h, w], (x[n, h, w, i] if last else x[h, w, i, n]) * d[n, h, w, o])
+
+    return TensorProgram((x, d), (compute("gradient", (inputs, outputs), element),), ())
+
+
+def outputs_of(plan: Plan, schedule: Schedule, threads: int) -> np.ndarray:
+    (found,) = run_schedule(
+        plan, schedule, runnable_targets()[0], feeds_of(plan.source), threads=threads
+    )
+    return found
+
+
+def error(plan: Plan, schedule: Schedule, threads: int = 2) -> float:
+    (expected,) = evaluate(plan.source.outputs, feeds_of(plan.source))
+    found = outputs_of(plan, schedule, threads)
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+@pytest.mark.parametrize(
+    ("program", "applies"),
+    [
+        (weight_gradient(8, 16, 24, 16), True),
+        (weight_gradient(2, 16, 24, 16), False),
+        (weight_gradient(8, 16, 24, 16, last=False), False),
+        (weight_gradient(8, 16, 8, 4), False),
+        (dense(24, 4096, 32, constant=False), True),
+        (dense(24, 4096, 32), False),
+        (dense(1600, 4096, 1600, constant=False), False),
+    ],
+    ids=["pixels", "short", "torn lines", "few uses", "product", "weights", "many results"],
+)
+def test_where_sums_are_cut(program, applies):
+    steps = PartialSums(512)
+    assert (PARTIAL_SUMS(steps=512) in plan_program(program).algorithms) is applies
+    assert (partial_sums_program(program, steps) is not None) is applies
+
+
+def test_images_stay_whole_where_several_make_a_part():
+    plan = plan_program(weight_gradient(8, 16, 24, 16), PARTIAL_SUMS(steps=512))
+    parts, total = plan.nests[-2:]
+    assert [axis.extent for axis in parts.axes] == [4, 24, 16]
+    assert [axis.extent for axis in total.reduction] == [4]
+
+
+def test_images_are_cut_where_they_are_large():
+    plan = plan_program(weight_gradient(2, 64, 64, 32), PARTIAL_SUMS(steps=512))
+    assert [axis.extent for axis in plan.nests[-1].reduction] == [2 * 8]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [weight_gradient(8, 16, 64, 48), weight_gradient(3, 40, 20, 33), dense(24, 4096, 32)],
+    ids=["panels", "odd sizes", "weights"],
+)
+def test_native_code_agrees(program):
+    plan = plan_program(program)
+    for algorithm in (each for each in plan.algorithms if "partial_sums" in str(each)):
+        cut = plan.with_algorithm(algorithm)
+        assert error(cut, cut.default_under_algorithm(SERVER, 2)[1]) <= TOLERANCE
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_schedule_is_right(seed):
+    rng = random.Random(seed)
+    plan = plan_program(weight_gradient(rng.randint(8, 12), 16, 20, 18), PARTIAL_SUMS(steps=256))
+    choices = tuple(any_choice(rng, nest) for nest in plan.nests)
+    assert error(plan, Schedule(choices, plan.algorithm)) <= TOLERANCE
+
+
+def test_the_bits_are_those_of_any_number_of_threads():
+    plan = plan_program(weight_gradient(8, 16, 64, 64), PARTIAL_SUMS(steps=256))
+    schedule = plan.default_under_algorithm(SERVER, 1)[1]
+    one, two = (outputs_of(plan, schedule, threads) for threads in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_the_default_cuts_sums_that_leave_the_second_cache():
+    plan = plan_program(weight_gradient(32, 56, 64, 256))
+    known = {each: plan.with_algorithm(each) for each in (DIRECT, PARTIAL_SUMS(steps=512))}
+    direct, cut = (each.default_under_algorithm(SERVER, 1)[0] for each in known.values())
+    assert 1.5 * cut < direct
+
+
+def test_rows_follow_parts_but_not_those_of_transformed_images():
+    assert PARTIAL_SUMS(steps=256).can_be_followed_by(ROWS)
+    filtered = WINOGRAD(tile=4) + PARTIAL_SUMS(steps=256)
+    assert not filtered.can_be_followed_by(ROWS)
