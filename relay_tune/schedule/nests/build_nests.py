@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from relay_tune.schedule.nests.epilogues import epilogues
+from relay_tune.schedule.nests.epilogues import Joining, epilogues
 from relay_tune.schedule.nests.index_divisions import split_divisions
 from relay_tune.schedule.nests.inline import Stage
 from relay_tune.schedule.nests.nest import Nest, fuse_axes, with_roots
@@ -35,26 +35,28 @@ def build_nests(
     """The nests of a program's stages, producers first."""
     flat = FlatTensors()
     taken = epilogues(stages, outputs)
-    fused = {reduction.tensor for found in taken.values() for reduction in found}
+    fused = {reduction.tensor for each in taken.values() for reduction in each.reductions}
     nests: list[Nest | ProcedureOutput] = []
     for stage in stages:
         if isinstance(stage, ProcedureOutput):
             nests.append(stage)
         elif stage.tensor not in fused and all(stage.tensor.shape):
-            nests += _stage_nests(stage, taken.get(stage.tensor, []), flat)
+            nests += _stage_nests(stage, taken.get(stage.tensor), flat)
     return nests
 
 
-def _stage_nests(stage: Stage, reductions: Sequence[Stage], flat: FlatTensors) -> list[Nest]:
+def _stage_nests(stage: Stage, joining: Joining | None, flat: FlatTensors) -> list[Nest]:
     if isinstance(stage.body, Reduce):
         accumulator = _accumulator(stage.body.dtype)
         own = Stage(stage.tensor, stage.axes, accumulator[()])
         return [_nest(own, own.axes, own.axes, own.body, stage.body, accumulator, flat)]
-    if not reductions and selects_by_short_rows(stage.axes, stage.body):
-        return [_elementwise_nest(stage, Region(stage.axes, stage.axes, stage.body), flat)]
-    by_tensor = {reduction.tensor: reduction for reduction in reductions}
+    if joining is None:
+        if selects_by_short_rows(stage.axes, stage.body):
+            return [_elementwise_nest(stage, Region(stage.axes, stage.axes, stage.body), flat)]
+        joining = Joining(regions_of(stage.axes, stage.body), ())
+    by_tensor = {reduction.tensor: reduction for reduction in joining.reductions}
     nests = []
-    for region in regions_of(stage.axes, stage.body):
+    for region in joining.regions:
         taken = next((load for load in loads(region.body) if load.tensor in by_tensor), None)
         if taken is None:
             nests += [_elementwise_nest(stage, part, flat) for part in whole_periods(region)]

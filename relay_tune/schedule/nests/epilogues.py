@@ -7,10 +7,11 @@ after:   z[i, o] = relu(sum(k) x[i, k] * w[k, o] + bias[o])                     
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from relay_tune.schedule.nests.index_divisions import split_divisions
 from relay_tune.schedule.nests.inline import Stage
-from relay_tune.schedule.nests.regions import Region, regions_of
+from relay_tune.schedule.nests.regions import Region, by_phases, regions_of
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Load, Reduce, Scalar, Tensor
 from relay_tune.tensor.index import axis_range, flat_index, is_injective, simplify
@@ -19,12 +20,26 @@ from relay_tune.tensor.tensor import ProcedureOutput
 from relay_tune.tensor.walk import loads
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Joining:
+    """An elementwise stage that takes reductions into its loops.
+
+    Attributes:
+        regions: of the stage, one nest each.
+        reductions: that it takes in, each in a region of its own.
+    """
+
+    regions: Sequence[Region]
+    reductions: Sequence[Stage]
+
+
 def epilogues(
     stages: Sequence[Stage | ProcedureOutput], outputs: Sequence[Tensor]
-) -> dict[Tensor, list[Stage]]:
-    """For each elementwise stage that can take reductions into its loops: those reductions.
+) -> dict[Tensor, Joining]:
+    """For each elementwise stage that can take reductions into its loops: how.
 
-    A stage that joins several tensors takes in one reduction for each of its regions.
+    A stage that joins several tensors takes in one reduction for each of its regions. One that
+    joins them place by place is computed by places if it can take them in then.
     """
     readers: dict[Tensor, list[tuple[Stage | None, Load | None]]] = {}
     for stage in stages:
@@ -34,7 +49,7 @@ def epilogues(
         else:
             for load in loads(stage.body):
                 readers.setdefault(load.tensor, []).append((stage, load))
-    found: dict[Tensor, list[Stage]] = {}
+    read_once: dict[Stage, list[tuple[Stage, Load]]] = {}
     for stage in stages:
         if not isinstance(stage, Stage) or not isinstance(stage.body, Reduce):
             continue
@@ -42,20 +57,36 @@ def epilogues(
         if stage.tensor in outputs or len(reading) != 1:
             continue
         consumer, read = reading[0]
-        if consumer is None or read is None or isinstance(consumer.body, Reduce):
-            continue
-        others = {other.tensor for other in found.get(consumer.tensor, [])}
-        if _reads_each_once(consumer, read, others):
-            found.setdefault(consumer.tensor, []).append(stage)
-    return found
+        if consumer is not None and read is not None and not isinstance(consumer.body, Reduce):
+            read_once.setdefault(consumer, []).append((stage, read))
+    found = {consumer.tensor: _joining(consumer, read) for consumer, read in read_once.items()}
+    return {tensor: joining for tensor, joining in found.items() if joining.reductions}
 
 
-def _reads_each_once(consumer: Stage, load: Load, others: set[Tensor]) -> bool:
+def _joining(consumer: Stage, read: Sequence[tuple[Stage, Load]]) -> Joining:
+    """What a stage takes in of the reductions that it reads."""
+    whole = regions_of(consumer.axes, consumer.body)
+    taken = _taken(whole, read)
+    if taken:
+        return Joining(whole, taken)
+    phases = [part for region in whole for part in by_phases(region)]
+    return Joining(phases, _taken(phases, read) if len(phases) > len(whole) else [])
+
+
+def _taken(regions: Sequence[Region], read: Sequence[tuple[Stage, Load]]) -> list[Stage]:
+    taken: list[Stage] = []
+    for stage, load in read:
+        if _reads_each_once(regions, load, {other.tensor for other in taken}):
+            taken.append(stage)
+    return taken
+
+
+def _reads_each_once(regions: Sequence[Region], load: Load, others: set[Tensor]) -> bool:
     """Whether no element is read twice; the region that a select guards counts.
 
     The region must read none of `others`, which it computes already.
     """
-    reading = [r for r in regions_of(consumer.axes, consumer.body) if load.tensor in _tensors(r)]
+    reading = [region for region in regions if load.tensor in _tensors(region)]
     if len(reading) != 1 or not others.isdisjoint(_tensors(reading[0])):
         return False
     inner = next(item for item in loads(reading[0].body) if item.tensor is load.tensor)

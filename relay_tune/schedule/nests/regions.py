@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from relay_tune.schedule.nests.index_divisions import split_divisions
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import (
     COMPARISONS,
@@ -72,6 +73,30 @@ def _regions(whole: Region, box_of: BoxOf) -> list[Region]:
     return finished
 
 
+def by_phases(region: Region) -> list[Region]:
+    """A region in parts, one for the places of a period that its selects tell apart.
+
+    before:  y[i] = select(i % 2 < 1, a[i // 2], b[i // 2])       i < 12
+    after:   y[2 * i] = a[i]   i < 6;      y[2 * i + 1] = b[i]
+
+    It stays whole where neighbours along the last axis would be told apart: each part would store
+    elements that do not lie side by side.
+    """
+    selects = [node for node in sub_expressions(region.body) if isinstance(node, Select)]
+    told = [node for each in selects for node in sub_expressions(each.condition)]
+    if not any(map(_is_modulo, told)):
+        return [region]
+    parts, (body, *places) = split_divisions(region.axes, (region.body, *region.places))
+    if len(parts[region.axes[-1]]) > 1:
+        return [region]
+    axes = tuple(part for axis in region.axes for part in parts[axis])
+    return _regions(Region(axes, tuple(places), body), _known_box)
+
+
+def _is_modulo(node: Scalar) -> bool:
+    return isinstance(node, Binary) and node.operation == "floormod" and node.dtype == INDEX
+
+
 def whole_periods(region: Region) -> list[Region]:
     """A region with its axes cut where whole periods of a select's condition end.
 
@@ -107,7 +132,7 @@ def _cut(region: Region) -> tuple[Axis, int] | None:
 def _period_cut(condition: Scalar, axes: Sequence[Axis]) -> tuple[Axis, int] | None:
     """Where to cut an axis that a condition takes modulo a period that does not divide it."""
     for node in sub_expressions(condition):
-        if not isinstance(node, Binary) or node.operation != "floormod" or node.dtype != INDEX:
+        if not isinstance(node, Binary) or not _is_modulo(node):
             continue
         form, period = axis_affine(node.left), axis_affine(node.right)
         if form is None or period is None or not period.is_constant or len(form.terms) != 1:

@@ -6,6 +6,7 @@ import pytest
 from relay_tune.codegen.target import native_target
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.plan import plan_program
+from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import (
     Axis,
@@ -16,7 +17,7 @@ from relay_tune.tensor.expression import (
     reduce,
     select,
 )
-from relay_tune.tensor.tensor import compute, input_tensor
+from relay_tune.tensor.tensor import Input, compute, input_tensor
 from relay_tune.tensor.walk import loads
 from tests.schedule.example_nests import (
     attention_scores,
@@ -122,3 +123,39 @@ def test_two_reductions_of_one_region_are_not_both_taken_in() -> None:
     first, second = (product_of(x, input_tensor(n, (12, 8), "float32")) for n in "vw")
     total = compute("total", (6, 8), lambda i, j: first[i, j] + second[i, j])
     assert [nest.name for nest in nests_of(total)] == ["product", "total"]
+
+
+def interleaved(axis: int) -> Tensor:
+    """Two products in turns along an axis."""
+    parts = [
+        product_of(input_tensor(f"x{n}", (6, 12), "float32"), input_tensor(n, (12, 8), "float32"))
+        for n in "vw"
+    ]
+    shape = [6, 8]
+    shape[axis] *= 2
+
+    def element(*at: Scalar) -> Scalar:
+        places = list(at)
+        first = binary("lt", binary("floormod", at[axis], 2), 1)
+        places[axis] = binary("floordiv", at[axis], 2)
+        return select(first, parts[0][tuple(places)], parts[1][tuple(places)]) + 1.0
+
+    return compute("interleaved", tuple(shape), element)
+
+
+def test_products_in_turns_are_written_to_their_places() -> None:
+    joined = interleaved(0)
+    nests = nests_of(joined)
+    assert [(nest.name, *shape_of(nest)) for nest in nests] == [("interleaved", [6, 8], [12])] * 2
+    generator = np.random.default_rng(0)
+    inputs = [each for each in tensors_in_order([joined]) if isinstance(each, Input)]
+    feeds = {each: generator.standard_normal(each.shape, np.float32) for each in inputs}
+    plan = plan_program(program_of([joined], feeds))
+    schedule = plan.default_schedule(machine_of(native_target()), 2)
+    (found,) = run_schedule(plan, schedule, native_target(), feeds, threads=2)
+    np.testing.assert_allclose(found, evaluate([joined], feeds)[0], rtol=1e-5, atol=1e-5)
+
+
+def test_products_in_turns_within_a_row_are_joined_afterwards() -> None:
+    names = [nest.name for nest in nests_of(interleaved(1))]
+    assert names == ["product", "product", "interleaved"]

@@ -1,7 +1,13 @@
 import numpy as np
 import pytest
 
-from relay_tune.schedule.nests.regions import MAXIMUM_REGIONS, Region, regions_of, whole_periods
+from relay_tune.schedule.nests.regions import (
+    MAXIMUM_REGIONS,
+    Region,
+    by_phases,
+    regions_of,
+    whole_periods,
+)
 from relay_tune.tensor.expression import Axis, Scalar, Select, binary, literal, select
 from relay_tune.tensor.scalar_value import scalar_value
 from relay_tune.tensor.tensor import input_tensor
@@ -23,7 +29,7 @@ def gathered(regions: list[Region]) -> np.ndarray:
     for region in regions:
         shape = tuple(axis.extent for axis in region.axes)
         grid = {
-            axis: np.arange(axis.extent).reshape((-1,) + (1,) * (1 - n))
+            axis: np.arange(axis.extent).reshape((-1,) + (1,) * (len(shape) - 1 - n))
             for n, axis in enumerate(region.axes)
         }
         arrays = {A: DATA}
@@ -125,3 +131,23 @@ def test_what_is_left_of_a_period_is_split_at_its_parts():
     assert [each.axes[0].extent for each in parts] == [8, 1]
     assert selects(parts) == 1
     np.testing.assert_array_equal(gathered(parts), gathered([region]))
+
+
+def by_place(axis: Axis, period: int) -> Region:
+    """A tensor and its double, in turns along an axis."""
+    first = binary("lt", binary("floormod", axis, period), 1)
+    return Region((I, J), (I, J), select(first, A[I, J], A[I, J] * 2.0))
+
+
+def test_places_of_a_period_are_told_apart():
+    region = by_place(I, 3)
+    parts = by_phases(region)
+    assert selects(parts) == 0
+    assert [part.axes[1].extent for part in parts] == [2, 1]
+    np.testing.assert_array_equal(gathered(parts), gathered([region]))
+
+
+@pytest.mark.parametrize("region", [by_place(J, 7), by_place(I, 2)], ids=["last axis", "odd"])
+def test_places_stay_together(region):
+    (part,) = by_phases(region)
+    assert part.axes == region.axes
