@@ -43,6 +43,7 @@ from relay_tune.transform.module_pass import ModulePass, PassClass
 from relay_tune.transform.note_shapes import NoteShapes
 from relay_tune.transform.number_words import NumberWords
 from relay_tune.transform.option_values import field_names, written
+from relay_tune.transform.row_sums.collect_rows import CollectRows
 from relay_tune.transform.share_panels import SharePanels
 from relay_tune.transform.simplify_expression import SimplifyExpression
 from relay_tune.transform.simplify_inference import SimplifyInference
@@ -136,6 +137,7 @@ STANDARD_PASSES: tuple[PassClass, ...] = (
     NoteShapes,
     EliminateDeadCode,
     ToGraphNormalForm,
+    CollectRows,
     ComputeInIntegers,
     ComputeInFloat32,
     SimplifyInference,

@@ -1,0 +1,1 @@
+"""Sums over rows that a recursion adds up: their rows are collected, and summed once."""
