@@ -21,6 +21,7 @@ from relay_tune.transform.language.inline import Inline
 from relay_tune.transform.language.to_cps import ToCps
 from relay_tune.transform.language.un_cps import UnCps
 from relay_tune.transform.share_panels import SharePanels
+from relay_tune.transform.row_sums.collect_rows import CollectRows
 from relay_tune.transform.simplify_expression import SimplifyExpression
 
 PASSES: dict[str, Callable[[Module], Module]] = {
@@ -34,6 +35,7 @@ PASSES: dict[str, Callable[[Module], Module]] = {
     "simplify_expression": SimplifyExpression(),
     "hoist_invariants": HoistInvariants(),
     "join_sums": JoinSums(),
+    "collect_rows": CollectRows(),
     "inline": Inline(maximum_size=60),
 }
 """Where options make a pass do more, it has them; continuation passing is there and back."""

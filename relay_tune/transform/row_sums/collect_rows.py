@@ -16,9 +16,9 @@ after:
       }
     }
 
-and where elements of its result are read, all `%d` and all `%x` are written into two matrices, which
-are multiplied. The gradient of a weight that a recursion uses is such a sum: what each step read and
-wrote of a matrix becomes two rows, and its many products of one row become one.
+and where elements of its result are read, all `%d` and all `%x` are written into two matrices that
+are multiplied. The gradient of a weight that a recursion uses is such a sum: what a step read and
+what flows back of a product become two rows, and many products of one row become one.
 
 Which tensors become collections is found for all that flows into each other, through parameters,
 results, tuples and data types (`flow.py`, `choose.py`). Terms are added in the order of the

@@ -136,9 +136,7 @@ class Rope:
                 (fields_pattern(none, []), packed(before)),
                 (
                     fields_pattern(term, [*new, rest]),
-                    let_block(
-                        list(zip(more, appended, strict=True)), self._collected(rest, more)
-                    ),
+                    let_block(list(zip(more, appended, strict=True)), self._collected(rest, more)),
                 ),
                 (
                     fields_pattern(both, [left, right]),

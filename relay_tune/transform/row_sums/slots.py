@@ -54,8 +54,8 @@ class Slots:
                 return Cell(type_, is_open)
             case TupleType():
                 return tuple(self.of_type(part) for part in type_.fields)
-            case GlobalTypeVar(name=name) | TypeCall(
-                function=GlobalTypeVar(name=name), arguments=()
+            case (
+                GlobalTypeVar(name=name) | TypeCall(function=GlobalTypeVar(name=name), arguments=())
             ) if name in self.types:
                 return name
             case _:
