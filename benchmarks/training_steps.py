@@ -2,9 +2,10 @@
 
     python -m benchmarks.training_steps [NAME ...] [--threads 1 2] [--compile] [--losses 200]
 
-Each network is written in torch and exported to ONNX in training mode; a step is the forward sweep,
-the backward sweep and the update of all parameters. Printed are medians in milliseconds and the
-ratio to the fastest of the others. `--losses N` compares the losses of N steps instead.
+Each network is written in torch and exported to ONNX in training mode, but for `tree_lstm`, whose
+recursion over trees is a program in Python (`benchmarks/tree_training.py`). A step is the forward
+sweep, the backward sweep and the update of all parameters. Printed are medians in milliseconds and
+the ratio to the fastest of the others. `--losses N` compares the losses of N steps instead.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from torch.nn import functional
 
 import relay_tune as rt
 from benchmarks.interleave import interleaved_medians
+from benchmarks.tree_training import tree_steps
 
 
 @dataclass(frozen=True)
@@ -192,36 +195,74 @@ def _torch_step(network: nn.Module, task: Task) -> Callable[[Any, Any], Any]:
     return step
 
 
-def run(name: str, threads: int, with_compile: bool, losses: int) -> None:
-    """Time or compare the steps of one network."""
+@dataclass(frozen=True)
+class Steps:
+    """The training steps of one network.
+
+    Attributes:
+        ours, theirs: give the loss of a batch.
+        batches: the arguments of the one and of the other.
+        compiled: makes the step of the compiled network in torch; None: that is not timed.
+    """
+
+    ours: Callable[..., float]
+    theirs: Callable[..., float]
+    batches: Iterator[tuple[Any, Any]]
+    compiled: Callable[[], Callable[..., float]] | None = None
+
+
+def _network_steps(name: str, threads: int) -> Steps:
+    """Those of a network in torch, which comes as an ONNX file."""
     task = TASKS[name]
     torch.manual_seed(0)
-    torch.set_num_threads(threads)
     network = task.network().train()
     example = torch.randn(task.shape)
     content = exported(network, example)
-    batches = _batches(task, tuple(network(example).shape))
     ours = rt.training.step(
         rt.from_onnx(content), optimiser=task.ours, threads=threads, parameters=_names(network)
     )
-    theirs = _torch_step(network, task)
+    batches = (
+        ((inputs.numpy(), targets.numpy()), (inputs, targets))
+        for inputs, targets in _batches(task, tuple(network(example).shape))
+    )
+    compiled = partial(_compiled_step, network, task)
+    return Steps(ours, _torch_step(network, task), batches, compiled)
+
+
+def _compiled_step(network: nn.Module, task: Task) -> Callable[[Any, Any], Any]:
+    return _torch_step(torch.compile(network), task)
+
+
+def _tree_steps(_: str, threads: int) -> Steps:
+    return Steps(*tree_steps(threads))
+
+
+CASES: dict[str, Callable[[str, int], Steps]] = {
+    **dict.fromkeys(TASKS, _network_steps),
+    "tree_lstm": _tree_steps,
+}
+
+
+def run(name: str, threads: int, with_compile: bool, losses: int) -> None:
+    """Time or compare the steps of one network."""
+    torch.set_num_threads(threads)
+    steps = CASES[name](name, threads)
     if losses:
-        _compare_losses(name, ours, theirs, batches, losses)
+        _compare_losses(name, steps, losses)
         return
-    inputs, targets = next(batches)
-    arrays = inputs.numpy(), targets.numpy()
+    own, other = next(steps.batches)
     runs = {
-        "relay_tune": lambda: ours(*arrays),
-        "torch eager": lambda: theirs(inputs, targets),
+        "relay_tune": lambda: steps.ours(*own),
+        "torch eager": lambda: steps.theirs(*other),
     }
-    if with_compile:
-        compiled = _torch_step(torch.compile(network), task)
-        runs["torch.compile"] = lambda: compiled(inputs, targets)
+    if with_compile and steps.compiled is not None:
+        compiled = steps.compiled()
+        runs["torch.compile"] = lambda: compiled(*other)
     seconds = interleaved_medians(runs, rounds=7)
-    own = seconds.pop("relay_tune")
+    ours = seconds.pop("relay_tune")
     others = "  ".join(f"{each} {time * 1e3:8.2f}" for each, time in seconds.items())
-    ratio = own / min(seconds.values())
-    print(f"{name:12} {threads} threads  relay_tune {own * 1e3:8.2f}  {others}  ratio {ratio:.2f}")
+    ratio = ours / min(seconds.values())
+    print(f"{name:12} {threads} threads  relay_tune {ours * 1e3:8.2f}  {others}  ratio {ratio:.3f}")
 
 
 def _names(network: nn.Module) -> list[str] | None:
@@ -233,13 +274,11 @@ def _names(network: nn.Module) -> list[str] | None:
     )
 
 
-def _compare_losses(
-    name: str, ours: Any, theirs: Callable[[Any, Any], Any], batches: Any, count: int
-) -> None:
+def _compare_losses(name: str, steps: Steps, count: int) -> None:
     pairs = []
     for _ in range(count):
-        inputs, targets = next(batches)
-        pairs.append((ours(inputs.numpy(), targets.numpy()), theirs(inputs, targets)))
+        own, other = next(steps.batches)
+        pairs.append((steps.ours(*own), steps.theirs(*other)))
     found, wanted = np.array(pairs).T
     worst = np.max(np.abs(found - wanted) / np.maximum(1, np.abs(wanted)))
     print(f"{name:12} {count} steps: losses differ by {worst:.1e}; last {found[-1]:.4f}")
@@ -248,7 +287,7 @@ def _compare_losses(
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", default=list(TASKS))
+    parser.add_argument("names", nargs="*", metavar="NAME", default=list(CASES))
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--compile", action="store_true", help="torch.compile as well")
     parser.add_argument("--losses", type=int, default=0, help="compare losses of so many steps")
