@@ -1,7 +1,8 @@
-"""Tensors that are sums over rows: products that contract their rows, and sums of columns.
+"""Tensors that are sums over rows: of what each row, or equal rows of several tensors, give.
 
-    nn.matmul(%d, %x, transpose_a=True)    the sum of the outer products of equal rows of d and x
-    sum(%d, axis=0)                        the sum of the rows of d
+    nn.matmul(%d, %x, transpose_a=True)            the outer products of equal rows of d and x
+    sum(%d, axis=0)                                the rows of d
+    scatter_nd(zeros(..), %i, %d, mode="add")      the rows of d, each at its place in zeros
 
 Such sums can be added by putting the rows of one behind those of the other. With them stand the
 tensors that have no rows at all, zeros, and the operators that add two sums.
@@ -11,25 +12,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias
 
 from relay_tune.ir.expr import Call, Constant, Expr
+from relay_tune.ir.types import TensorType
 from relay_tune.op_rules.matching import attributes_of, static_shape, tensor_type
 from relay_tune.op_rules.table import OperatorTable
-from relay_tune.op_rules.typed import call
+from relay_tune.op_rules.typed import call, reshape
 
 
 @dataclass(frozen=True, eq=False)
 class RowTotal:
-    """What is computed of matrices with equal numbers of rows.
+    """What is computed of tensors with equal numbers of rows.
 
     Attributes:
         name: for the names of functions.
-        of: the sum, given all rows of each matrix.
+        of: the sum, given all rows of each tensor, and its type.
     """
 
     name: str
-    of: Callable[[Sequence[Expr]], Expr]
+    of: Callable[[Sequence[Expr], TensorType], Expr]
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class RowSum:
 
     Attributes:
         total: what is computed of the rows.
-        rows: matrices whose first axes are the rows.
+        rows: tensors whose first axes are the rows.
     """
 
     total: RowTotal
@@ -51,8 +54,9 @@ RowSumRule: TypeAlias = Callable[[Call], RowSum | None]
 AdditionRule: TypeAlias = Callable[[Call], tuple[Expr, ...]]
 """rule(call) -> the two values that it adds."""
 
-PRODUCT = RowTotal("product", lambda rows: call("nn.matmul", *rows, transpose_a=True))
-COLUMNS = RowTotal("columns", lambda rows: call("sum", rows[0], axis=(0,)))
+PRODUCT = RowTotal("product", lambda rows, _: call("nn.matmul", *rows, transpose_a=True))
+COLUMNS = RowTotal("columns", lambda rows, _: call("sum", rows[0], axis=(0,)))
+SCATTERED = RowTotal("scattered", lambda rows, type_: _scattered_rows(*rows, type_))
 
 
 def row_sum(node: Expr) -> RowSum | None:
@@ -104,8 +108,30 @@ def _sum(call_: Call) -> RowSum | None:
     return _reduced(call_) if not how.exclude and how.axis in (0, (0,)) else None
 
 
+def _scattered(call_: Call) -> RowSum | None:
+    """Rows at places along the first axis of zeros: the places, a column, and the rows."""
+    zeros, places, rows = call_.arguments
+    numbers, shape = static_shape(places) or (), static_shape(call_) or ()
+    if attributes_of(call_).mode != "add" or not is_zero(zeros) or numbers[0] != 1:
+        return None
+    count = prod(numbers)
+    return RowSum(SCATTERED, (reshape(places, (count, 1)), reshape(rows, (count, *shape[1:]))))
+
+
+def _scattered_rows(places: Expr, rows: Expr, type_: TensorType) -> Expr:
+    shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
+    zeros = call("zeros", shape=shape, dtype=type_.dtype)
+    return call("scatter_nd", zeros, reshape(places, (1, -1)), rows, mode="add")
+
+
 ROW_SUMS: OperatorTable[RowSumRule] = OperatorTable(
-    {"nn.matmul": _product, "collapse_sum_to": _reduced, "sum": _sum, "reshape": _reduced}
+    {
+        "nn.matmul": _product,
+        "collapse_sum_to": _reduced,
+        "sum": _sum,
+        "reshape": _reduced,
+        "scatter_nd": _scattered,
+    }
 )
 
 ZEROS: OperatorTable[str] = OperatorTable({"zeros": "all", "zeros_like": "all"})

@@ -154,7 +154,7 @@ class Rope:
         empty = [call("zeros", shape=(0, *t.shape[1:]), dtype=t.dtype) for t in types]
         collected = self._collected(rope, empty)
         known = variable("known", type_of(collected))
-        total = self.form[0].of(unpacked(known, len(types)))
+        total = self.form[0].of(unpacked(known, len(types)), self.form[2])
         return Function((rope,), let_block([(known, collected)], total))
 
 

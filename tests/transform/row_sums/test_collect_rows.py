@@ -70,6 +70,35 @@ def test_sums_of_rows_become_one(answer_kept: Check) -> None:
     assert "TermColumnsRows(%d, " in _function(after, "backward")
 
 
+def test_rows_at_places_are_put_there_at_once(answer_kept: Check) -> None:
+    table = "Tensor[(5, 4), float32]"
+    rows = (
+        "type Rows { Row(Tensor[(2), int32], Tensor[(1, 4), float32], Rows), Last }"
+        f"def @add_rows(%rows: Rows) -> {table} {{ match (%rows) {{ "
+        "Row(%i, %x, %rest) => scatter_nd(zeros(shape=(5, 4)), expand_dims(%i, axis=0), "
+        'concatenate((%x, %x + 1f)), mode="add") + @add_rows(%rest), '
+        "Last => zeros(shape=(5, 4)) } }"
+        "def @main(%i: Tensor[(2), int32], %x: Tensor[(1, 4), float32]) { "
+        "@add_rows(Row(%i, %x, Row(%i + 1, %x, Last))) }"
+    )
+    after = answer_kept(COLLECT, rows, np.asarray([3, 0], np.int32), X)
+    assert "scatter_nd" not in _function(after, "add_rows")
+    assert "scatter_nd" in _function(after, "scattered_of_rows")
+
+
+@pytest.mark.parametrize(
+    "scattered",
+    [
+        'scatter_nd(ones(shape=(3, 4)), %i, %x, mode="add")',
+        'scatter_nd(zeros(shape=(3, 4)), %i, %x, mode="max")',
+    ],
+)
+def test_other_rows_at_places_stay(answer_kept: Check, scattered: str) -> None:
+    place = 'let %i = zeros(shape=(1, 1), dtype="int32")'
+    text = TYPES + _backward(f"{{ {place}; {scattered} + @backward(%rest) }}") + _main()
+    assert "Rows" not in answer_kept(COLLECT, text, D, X)
+
+
 def test_tuples_and_data_types_carry_collections(answer_kept: Check) -> None:
     adjoint = f"type Adjoint {{ Some({SUM}, float32), Nothing }}"
     step = (
@@ -78,9 +107,7 @@ def test_tuples_and_data_types_carry_collections(answer_kept: Check) -> None:
         f"Nothing => (Some({PRODUCT}, 1f), 1f) }}"
     )
     text = TYPES + adjoint + _backward(step, "(Nothing, 0f)", "(Adjoint, float32)")
-    value = (
-        "match (@backward(%tape).0) { Some(%s, %n) => %s * %n, Nothing => zeros(shape=(3, 4)) }"
-    )
+    value = "match (@backward(%tape).0) { Some(%s, %n) => %s * %n, Nothing => zeros(shape=(3, 4)) }"
     after = answer_kept(COLLECT, text + _main(value), D, X)
     assert "Some(ProductRows, float32)" in after
     assert "add(%s" not in _function(after, "backward")
