@@ -3,8 +3,10 @@
 A group, all tensors that are terms of each other's sums, does if
 
 - all its terms are sums over rows of one form, and zeros: no other tensor is added;
-- it is a result or a parameter of functions that call themselves, and elements are read outside of
-  these functions and of those that they call: so rows are summed once, not in every step;
+- it is a result of functions that call themselves, and elements are read outside of these functions
+  and of those that they call: so rows are summed once, not in every step;
+- no such function takes it as an argument: a loop that hands its sum on to the next step runs in
+  memory of one size, however many steps it takes;
 - the rows of a term are no larger than the term.
 """
 
@@ -28,19 +30,22 @@ class _Group:
     Attributes:
         cells: the cells.
         forms: of their terms.
-        inside: the functions that pass them on while they call themselves, and what these call.
+        inside: the functions that return them and call themselves, and what these call.
         read_in: the functions that read elements.
+        is_argument: whether functions that call themselves take them.
     """
 
     cells: list[Cell] = field(default_factory=list)
     forms: set[Form] = field(default_factory=set)
     inside: set[str] = field(default_factory=set)
     read_in: set[str] = field(default_factory=set)
+    is_argument: bool = False
 
     def is_collected(self) -> bool:
         """Whether rows are collected in place of adding."""
-        is_summed_once = bool(self.inside) and not self.inside & self.read_in
-        return is_summed_once and len(self.forms) == 1 and all(map(_is_smaller, self.forms))
+        if self.is_argument or not self.inside or self.inside & self.read_in:
+            return False
+        return len(self.forms) == 1 and all(map(_is_smaller, self.forms))
 
 
 def collected_cells(flow: Flow) -> dict[Cell, Form]:
@@ -68,6 +73,7 @@ class _Choice:
             for each in flow.additions
         ]
         self._inside = _functions_inside(flow)
+        self._arguments = _arguments(flow)
 
     def without_other_sums(self, left: set[Cell]) -> set[Cell]:
         """These cells without sums of tensors that are not among them."""
@@ -98,6 +104,8 @@ class _Choice:
         for cell, functions in self._inside.items():
             if cell in of:
                 of[cell].inside |= functions
+        for cell in self._arguments & of.keys():
+            of[cell].is_argument = True
         return list(groups.values())
 
 
@@ -110,15 +118,20 @@ def _join(joined: dict[Cell, list[Cell]], left: Cell, right: Cell) -> None:
 
 
 def _functions_inside(flow: Flow) -> dict[Cell, set[str]]:
-    """Of what functions that call themselves pass on, these functions and those they call."""
+    """Of what functions that call themselves return, these functions and those they call."""
     found: dict[Cell, set[str]] = {}
     for name in recursive_functions(flow.module):
-        function = flow.module[name]
         inside = {name} | reachable(flow.module, name)
-        for slot in (*map(flow.slot, function.params), flow.results[name]):
-            for cell in flow.slots.cells(slot):
-                found.setdefault(cell, set()).update(inside)
+        for cell in flow.slots.cells(flow.results[name]):
+            found.setdefault(cell, set()).update(inside)
     return found
+
+
+def _arguments(flow: Flow) -> set[Cell]:
+    """What functions that call themselves take."""
+    functions = (flow.module[name] for name in recursive_functions(flow.module))
+    slots = (flow.slot(param) for function in functions for param in function.params)
+    return {cell for slot in slots for cell in flow.slots.cells(slot)}
 
 
 def recursive_functions(module: Module) -> list[str]:

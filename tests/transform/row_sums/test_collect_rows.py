@@ -153,6 +153,16 @@ def test_what_stays(answer_kept: Check, step: str) -> None:
     assert _is_unchanged(text)
 
 
+def test_a_sum_that_a_loop_hands_on_stays(answer_kept: Check) -> None:
+    loop = (
+        f"def @loop(%n: int32, %d: Tensor[(1, 3), float32], %s: {SUM}) -> {SUM} {{ "
+        "if (%n < 1) { %s } else { @loop(%n - 1, %d, %s + nn.matmul(%d, "
+        "ones(shape=(1, 4)), transpose_a=True)) } }"
+        "def @main(%d: Tensor[(1, 3), float32]) { @loop(4, %d, zeros(shape=(3, 4))) }"
+    )
+    assert "Rows" not in answer_kept(COLLECT, loop, D)
+
+
 def test_sums_in_what_users_see_stay(answer_kept: Check) -> None:
     adjoint = f"type Adjoint {{ Some({SUM}) }}"
     step = f"match (@backward(%rest)) {{ Some(%s) => Some(%s + {PRODUCT}) }}"
