@@ -56,7 +56,7 @@ AdditionRule: TypeAlias = Callable[[Call], tuple[Expr, ...]]
 
 PRODUCT = RowTotal("product", lambda rows, _: call("nn.matmul", *rows, transpose_a=True))
 COLUMNS = RowTotal("columns", lambda rows, _: call("sum", rows[0], axis=(0,)))
-SCATTERED = RowTotal("scattered", lambda rows, type_: _scattered_rows(*rows, type_))
+SCATTERED = RowTotal("scattered", lambda rows, type_: _scattered_rows(rows, type_))
 
 
 def row_sum(node: Expr) -> RowSum | None:
@@ -118,7 +118,8 @@ def _scattered(call_: Call) -> RowSum | None:
     return RowSum(SCATTERED, (reshape(places, (count, 1)), reshape(rows, (count, *shape[1:]))))
 
 
-def _scattered_rows(places: Expr, rows: Expr, type_: TensorType) -> Expr:
+def _scattered_rows(given: Sequence[Expr], type_: TensorType) -> Expr:
+    places, rows = given
     shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
     zeros = call("zeros", shape=shape, dtype=type_.dtype)
     return call("scatter_nd", zeros, reshape(places, (1, -1)), rows, mode="add")
