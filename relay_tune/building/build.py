@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from relay_tune.arguments import function_argument
+from relay_tune.arguments import function_argument, whole_number
 from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.fixed_sizes import with_fixed_sizes
@@ -48,6 +48,7 @@ def build(
     defaults: DefaultSchedules | None = None,
     shapes: InputSizes | Sequence[InputSizes] = (),
     passes: ChosenPasses = STANDARD_PASSES,
+    memory_limit: int | None = None,
 ) -> Model:
     """Compile a module's main function.
 
@@ -64,10 +65,13 @@ def build(
         shapes: sizes of inputs by name, some of them ranges, for which kernels are chosen
             (`relay_tune.building.size_points`), beside the code for all sizes.
         passes: what turns the module into kernels.
+        memory_limit: the most bytes between kernels, without inputs, outputs and constants; results
+            are computed again where they would take more.
 
     Where sizes of inputs are open (symbols or `?`), the code is for all sizes. Where an operator
     has no such code, code is made when inputs of new shapes first come, and `report` is told why.
-    Raises BuildError where the program has no native form, TypeInferenceError where it has no type.
+    Raises BuildError where the program has no native form, TypeInferenceError where it has no type,
+    InputError where the limit cannot be kept.
     """
     compilation = _Compilation(
         target_argument(target),
@@ -79,6 +83,7 @@ def build(
         defaults,
         input_sizes(shapes),
         passes,
+        None if memory_limit is None else whole_number(memory_limit, "memory_limit", 0),
     )
     typed = infer_types(module)
     type_ = function_type(typed.main)
@@ -106,6 +111,7 @@ class _Compilation:
     defaults: DefaultSchedules | None
     shapes: Sequence[InputSizes]
     passes: ChosenPasses
+    memory_limit: int | None
 
     def program(
         self,
@@ -126,6 +132,7 @@ class _Compilation:
                 points,
                 self.defaults,
                 workers=workers,
+                memory_limit=self.memory_limit,
             )
 
     def fixed(

@@ -47,13 +47,16 @@ class StepWriter:
         constants: ConstantBlock,
         target: Target,
         threads: int,
+        limit: int | None = None,
     ) -> None:
+        """`limit` is that of the bytes between kernels; see `RegionLayout`."""
         self.regions: list[CompiledRegion] = []
         self._primitives = primitives
         self._codes = codes
         self._constants = constants
         self._target = target
         self._threads = threads
+        self._limit = limit
 
     @property
     def text(self) -> str:
@@ -87,7 +90,7 @@ class StepWriter:
         return self._step(region, self._primitives)
 
     def _step(self, region: Region, primitives: Mapping[Function, Primitive]) -> RegionStep:
-        layout = RegionLayout(region, primitives, self._codes, self._constants)
+        layout = RegionLayout(region, primitives, self._codes, self._constants, self._limit)
         made = [layout.calls(number) for number in range(len(region.runs))]
         calls = tuple(chain.from_iterable(made))
         steps = chain.from_iterable(
@@ -95,7 +98,8 @@ class StepWriter:
             for run, codes, each in zip(region.runs, layout.codes, made, strict=True)
         )
         job = f"region_{len(self.regions)}"
-        self.regions.append(CompiledRegion(job, calls, tuple(steps)))
+        workspace = layout.workspace_bytes
+        self.regions.append(CompiledRegion(job, calls, tuple(steps), workspace=workspace))
         is_shared = self._threads > 1 and any(call.grain for call in single_calls(calls))
         step = RegionStep(
             job,

@@ -21,6 +21,10 @@ from relay_tune.building.primitives import (
 )
 from relay_tune.building.program_form import program_kernels, program_regions, waiting_kernels
 from relay_tune.building.program_steps import StepWriter
+from relay_tune.building.recomputation.limited_program import (
+    check_limitable,
+    with_limited_memory,
+)
 from relay_tune.building.rows_packed_alike import with_rows_packed_alike
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.size_points import SizePoint
@@ -43,6 +47,7 @@ from relay_tune.first_order.without_weights import without_weights
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.remembered import results_for_one_build
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.accuracy import Accuracy
 
 
@@ -59,15 +64,19 @@ def compile_program(
     primitives: Mapping[Function, Primitive] | None = None,
     pool: CompilerPool | None = None,
     workers: BuildWorkers | None = None,
+    memory_limit: int | None = None,
 ) -> CompiledFunctions:
     """The compiled program of a fused module; NoNativeCodeError for what has no native form.
 
     `sizes` of open dimensions get code of their own, so do `points`. `defaults` are those that
     `schedules` gives, `workers` processes for this build, which may run already. `primitives` are
     those of the module, and `pool` compiles them, for callers who build it several times.
+    `memory_limit` is that of the bytes between kernels; InputError where it cannot be kept.
     """
     program = lower_program(module)
     check_kernels(program)
+    if memory_limit is not None:
+        check_limitable(program)
     if primitives is None:
         primitives = primitives_of(program_kernels(program), sizes, points)
     joined = with_shared_packing(primitives, program, target, threads, schedules)
@@ -86,8 +95,12 @@ def compile_program(
             distinct, target, threads, schedules, report, compiling, workers, pool, defaults
         )
         pairs = {f: codes[each.key.digest].in_place for f, each in primitives.items()}
+        if memory_limit is not None:
+            machine = machine_of(target)
+            program = with_limited_memory(program, primitives, codes, machine, memory_limit)
+            possible = possible_in_place(program)
         whole = with_in_place(program, possible, pairs)
-        code = _ProgramCode(whole, primitives, codes, target, threads)
+        code = _ProgramCode(whole, primitives, codes, target, threads, memory_limit)
         report("compile the program")
         own_objects = code.objects()
         objects = (*(each.result() for each in kernels), *own_objects, *sessions.result())
@@ -104,13 +117,14 @@ class _ProgramCode:
         codes: Mapping[str, PrimitiveCode],
         target: Target,
         threads: int,
+        memory_limit: int | None,
     ) -> None:
         self._program = program
         self._codes = codes
         self._target = target
         self._constants = ProgramConstants()
         block = self._constants.block
-        self._writer = writer = StepWriter(primitives, codes, block, target, threads)
+        self._writer = writer = StepWriter(primitives, codes, block, target, threads, memory_limit)
         regions = {
             region: writer.step(region) for region in dict.fromkeys(program_regions(program))
         }

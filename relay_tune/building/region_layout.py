@@ -44,7 +44,10 @@ class RegionLayout:
         primitives: Mapping[Function, Primitive],
         codes: Mapping[str, PrimitiveCode],
         constants: ConstantBlock,
+        limit: int | None = None,
     ) -> None:
+        """`limit` is that of the bytes for intermediate tensors."""
+        self._limit = limit
         self._primitives = [primitives[run.function] for run in region.runs]
         self.codes = [
             [codes[each.key.digest] for each in _alternatives(primitive)]
@@ -164,7 +167,7 @@ class RegionLayout:
     ) -> tuple[dict[object, Place], int]:
         """Memory for tensors, and the bytes of all if they are known."""
         if not self._is_dynamic:
-            plan = plan_memory(lifetimes)
+            plan = plan_memory(lifetimes, self._limit)
             places = [Place(self._workspace_slot, offset) for offset in plan.offsets]
             return dict(zip(extents, places, strict=True)), plan.total
         blocks = plan_blocks(lifetimes)

@@ -2,7 +2,9 @@
 
 Tensors are placed in the order in which they come to life, each into the smallest free gap that
 holds it (best fit); what was freed last is warm in the caches. Time and memory are linear in the
-number of tensors, up to a search in the list of gaps.
+number of tensors, up to a search in the list of gaps. Where that takes more than is allowed, large
+tensors are placed first, which leaves fewer gaps and takes quadratic time (Pisarchyk and Lee,
+"Efficient memory management for deep neural net inference", 2020, call it greedy by size).
 
 Where sizes are known at run time only, tensors that are never alive together share blocks, each of
 which is as large as its largest tensor in that run: whatever the sizes are, no two overlap. Which
@@ -14,6 +16,8 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from relay_tune.runtime.aligned_memory import rounded_up
 
@@ -35,8 +39,18 @@ class MemoryPlan:
     total: int
 
 
-def plan_memory(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
-    """Place tensors so that no two which are alive in one step overlap; 64-byte aligned."""
+def plan_memory(lifetimes: Sequence[Lifetime], limit: int | None = None) -> MemoryPlan:
+    """Place tensors so that no two which are alive in one step overlap; 64-byte aligned.
+
+    Where the whole would have more than `limit` bytes, it has as few as were found.
+    """
+    plan = _planned_in_order(lifetimes)
+    if limit is None or plan.total <= limit:
+        return plan
+    return min(plan, _planned_by_size(lifetimes), key=lambda each: each.total)
+
+
+def _planned_in_order(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
     offsets = [0] * len(lifetimes)
     block = _Block()
     arrivals = sorted(range(len(lifetimes)), key=lambda n: (lifetimes[n].first, -lifetimes[n].size))
@@ -48,6 +62,24 @@ def plan_memory(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
             block.free(offsets[gone], rounded_up(lifetimes[gone].size))
         offsets[number] = block.allocate(rounded_up(lifetimes[number].size))
     return MemoryPlan(tuple(offsets), block.end)
+
+
+def _planned_by_size(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
+    """Each tensor at the first place that is free as long as it lives, large ones first."""
+    firsts = np.array([each.first for each in lifetimes])
+    lasts = np.array([each.last for each in lifetimes])
+    sizes = [rounded_up(each.size) for each in lifetimes]
+    order = sorted(range(len(sizes)), key=lambda n: (-sizes[n], firsts[n] - lasts[n], n))
+    begins, ends = np.zeros(len(sizes), np.int64), np.zeros(len(sizes), np.int64)
+    for number in order:  # what has no place yet ends at 0, before everything
+        together = (firsts <= lasts[number]) & (firsts[number] <= lasts) & (ends > 0)
+        begin = 0
+        for other in sorted(zip(begins[together].tolist(), ends[together].tolist(), strict=True)):
+            if begin + sizes[number] <= other[0]:
+                break
+            begin = max(begin, other[1])
+        begins[number], ends[number] = begin, begin + sizes[number]
+    return MemoryPlan(tuple(begins.tolist()), int(ends.max(initial=0)))
 
 
 def plan_blocks(lifetimes: Sequence[Lifetime]) -> tuple[int, ...]:

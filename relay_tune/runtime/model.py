@@ -73,6 +73,11 @@ class Model(Executable):
             return self._general.compiled
         return self._made_for(shapes).compiled
 
+    @property
+    def workspace_bytes(self) -> int:
+        """The bytes between its kernels, where all sizes are known: `memory_limit` limits them."""
+        return 0 if self._general is None else self._general.compiled.workspace_bytes
+
     def specialize(self, *inputs: object, **named: object) -> None:
         """Make code for the shapes of these inputs; later calls with such inputs use it."""
         if self._open:

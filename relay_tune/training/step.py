@@ -163,6 +163,7 @@ def step(
     log: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     accuracy: str = "fast",
+    memory_limit: int | None = None,
 ) -> TrainingStep:
     """A training step of a network in native code.
 
@@ -178,6 +179,7 @@ def step(
         log: a tuning log with schedules; tune `step.program.module` to fill it.
         threads: of each step; by default all processors of this process.
         accuracy: "exact", "fast" or "relaxed"; see `rt.build`.
+        memory_limit: the most bytes for activations and all else between kernels; see `rt.build`.
 
     Raises InputError where these do not fit, RelayError where there is no derivative.
     """
@@ -185,7 +187,9 @@ def step(
     _check_options(chosen, clip)
     program = step_program(network, loss, chosen, parameters, target, clip)
     values = _first_values(network, program, parameters)
-    build_model = partial(build, log=log, threads=threads, accuracy=accuracy)
+    build_model = partial(
+        build, log=log, threads=threads, accuracy=accuracy, memory_limit=memory_limit
+    )
     return TrainingStep(network, program, build_model, values)
 
 

@@ -117,6 +117,7 @@ def build(
     shapes: InputSizes | Sequence[InputSizes] = (),
     pipeline: Pipeline | str | None = None,
     verify: str | None = None,
+    memory_limit: int | None = None,
 ) -> Model:
     """Compile a module's main function for a machine.
 
@@ -137,9 +138,11 @@ def build(
             `default{layout=NCHW}` (`relay_tune.transform.pipeline_text`).
         verify: what is verified after each pass: `structure` (scopes, types, kernels) or also
             `answers` (by the interpreter on random inputs); by default nothing.
+        memory_limit: the most bytes between kernels (`Model.workspace_bytes`), which are all but
+            inputs, outputs and constants; results are computed again where they would take more.
 
     Raises BuildError where the program has no native form, InputError for a log that cannot be
-    read, RelayError for an ill-typed program.
+    read and for a limit that cannot be kept, RelayError for an ill-typed program.
     """
     chosen = target_argument(target)
     wanted = parse_accuracy(accuracy)
@@ -158,4 +161,5 @@ def build(
         defaults=schedules.defaults,
         shapes=shapes,
         passes=passes,
+        memory_limit=memory_limit,
     )

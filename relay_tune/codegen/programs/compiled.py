@@ -19,12 +19,14 @@ class CompiledRegion:
         calls: the kernels that it calls.
         steps: what they compute: each step has its kernels, those of alternatives in order.
         elsewhere: the bytes of constants that other regions read between two runs of it, at least.
+        workspace: the bytes of its intermediate tensors, where all sizes are known.
     """
 
     job: str
     calls: Calls
     steps: tuple[ProgramStep, ...]
     elsewhere: int = 0
+    workspace: int = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -44,6 +46,11 @@ class CompiledFunctions(CompiledCode):
     kernel_objects: int
     messages: tuple[str, ...]
     regions: tuple[CompiledRegion, ...] = ()
+
+    @property
+    def workspace_bytes(self) -> int:
+        """The bytes between kernels; of regions that follow each other, those of the largest."""
+        return max((region.workspace for region in self.regions), default=0)
 
     @property
     def kernel_symbols(self) -> tuple[str, ...]:

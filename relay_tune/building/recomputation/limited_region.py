@@ -1,0 +1,110 @@
+"""A region whose kernels run in another order, some several times, so that its memory is limited.
+
+before: a = f(x);  b = g(a);  ..;  d = k(a, c)          a is alive all the time
+after:  a = f(x);  b = g(a);  ..;  a2 = f(x);  d = k(a2, c)
+
+The same kernels compute the same numbers, so all results keep their bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from relay_tune.building.recomputation.steps import Step, Steps
+from relay_tune.first_order.region import Buffer, KernelRun, Origin, Part, Region
+
+DescribeRun = Callable[[KernelRun], tuple[tuple[int, ...], float]]
+"""The bytes of each tensor of a run's own workspace, and the cycles that it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """A run that fills some bytes of a buffer."""
+
+    run: int
+    begin: int
+    end: int
+
+
+def steps_of(region: Region, describe: DescribeRun) -> Steps:
+    """The kernels of a region of known sizes as numbers."""
+    outputs = set(region.outputs)
+    values: dict[Buffer, int] = {}
+    writes: dict[Buffer, list[_Write]] = {}
+    for number, run in enumerate(region.runs):
+        for buffer in run.outputs:
+            part = region.located(buffer)
+            end = part.offset + buffer.known_size
+            writes.setdefault(part.whole, []).append(_Write(number, part.offset, end))
+            if part.whole not in outputs:
+                values.setdefault(part.whole, len(values))
+    steps: list[Step] = []
+    for run in region.runs:
+        read = dict.fromkeys(region.located(buffer).whole for buffer in run.inputs)
+        written = dict.fromkeys(region.located(buffer).whole for buffer in run.outputs)
+        workspace, cost = describe(run)
+        steps.append(
+            Step(
+                after=tuple(sorted({n for b in run.inputs for n in _writers(region, b, writes)})),
+                reads=tuple(values[whole] for whole in read if whole in values),
+                writes=tuple(values[whole] for whole in written if whole in values),
+                workspace=workspace,
+                cost=cost,
+                is_repeatable=all(b in values and len(writes[b]) == 1 for b in written),
+            )
+        )
+    return Steps(tuple(steps), tuple(whole.known_size for whole in values))
+
+
+def _writers(region: Region, buffer: Buffer, writes: dict[Buffer, list[_Write]]) -> Iterator[int]:
+    """The runs that fill what a buffer holds."""
+    part = region.located(buffer)
+    end = part.offset + buffer.known_size
+    for write in writes.get(part.whole, ()):
+        if write.begin < end and part.offset < write.end:
+            yield write.run
+
+
+def with_sequence(region: Region, sequence: Sequence[int]) -> Region:
+    """The region whose runs follow each other so; one that runs again fills new buffers."""
+    copies = _Copies(region)
+    runs = [copies.run(number) for number in sequence]
+    return replace(region, runs=tuple(runs), parts={**region.parts, **copies.parts})
+
+
+class _Copies:
+    """The buffers that are filled anew by runs that run again.
+
+    Attributes:
+        parts: where views of these lie.
+    """
+
+    def __init__(self, region: Region) -> None:
+        self.parts: dict[Buffer, Part] = {}
+        self._region = region
+        self._ran: set[int] = set()
+        self._wholes: dict[Buffer, Buffer] = {}
+        self._views: dict[tuple[Buffer, Buffer], Buffer] = {}
+
+    def run(self, number: int) -> KernelRun:
+        """The next run, on the latest copies of what it reads."""
+        run = self._region.runs[number]
+        inputs = tuple(map(self._latest, run.inputs))
+        if number in self._ran:
+            for buffer in run.outputs:
+                whole = self._region.located(buffer).whole
+                self._wholes[whole] = Buffer(whole.type, Origin.COMPUTED)
+        self._ran.add(number)
+        return replace(run, inputs=inputs, outputs=tuple(map(self._latest, run.outputs)))
+
+    def _latest(self, buffer: Buffer) -> Buffer:
+        """The buffer, or what stands for it in the latest copy of its memory."""
+        part = self._region.located(buffer)
+        copy = self._wholes.get(part.whole)
+        if copy is None or buffer is part.whole:
+            return copy or buffer
+        if (copy, buffer) not in self._views:
+            view = self._views[copy, buffer] = Buffer(buffer.type, Origin.COMPUTED)
+            self.parts[view] = Part(copy, part.offset)
+        return self._views[copy, buffer]

@@ -1,0 +1,64 @@
+"""The cheapest sequence of steps whose plan of memory is within a limit.
+
+What is alive at a time is not all that a plan takes: tensors leave gaps. So the steps get the room
+of the limit first, and less where their plan is larger, until no sequence is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relay_tune.building.recomputation.repeated_steps import repeated_steps
+from relay_tune.building.recomputation.short_lives import short_lived_order
+from relay_tune.building.recomputation.steps import Steps
+from relay_tune.runtime.memory_plan import plan_memory
+
+ATTEMPTS = 12
+"""Rooms that are tried one after the other, each smaller by a part of what was too much."""
+
+PRECISION = 0.01
+"""The least limit is found to within this part of it."""
+
+
+def sequence_within(steps: Steps, limit: int) -> list[int] | None:
+    """The steps as they run, some several times; None where no plan within the limit was found."""
+    own = list(range(len(steps.steps)))
+    if planned_bytes(steps, own, limit) <= limit:
+        return own
+    return _repeating(steps, short_lived_order(steps), limit)
+
+
+def planned_bytes(steps: Steps, sequence: Sequence[int], limit: int | None = None) -> int:
+    """The bytes of the plan of a sequence."""
+    return plan_memory(steps.lifetimes(sequence), limit).total
+
+
+def least_limit(steps: Steps) -> int:
+    """The least limit for which a sequence was found."""
+    order = short_lived_order(steps)
+    low, least = 0, planned_bytes(steps, order, 0)
+    while least - low > PRECISION * least:
+        middle = (low + least) // 2
+        found = _repeating(steps, order, middle)
+        if found is None:
+            low = middle
+        else:
+            least = planned_bytes(steps, found, middle)
+    return least
+
+
+def _repeating(steps: Steps, order: Sequence[int], limit: int) -> list[int] | None:
+    """The cheapest of the sequences that were found with less and less room."""
+    best: list[int] | None = None
+    room = limit
+    for _ in range(ATTEMPTS):
+        sequence = repeated_steps(steps, order, room)
+        if sequence is None:
+            break
+        planned = planned_bytes(steps, sequence, limit)
+        if planned <= limit and (best is None or steps.cost(sequence) < steps.cost(best)):
+            best = sequence
+        if planned <= limit:
+            break
+        room = min(room - (planned - limit) // 2, room - room // 100)
+    return best
