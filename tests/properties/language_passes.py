@@ -20,8 +20,8 @@ from relay_tune.transform.language.eta_expand import EtaExpand
 from relay_tune.transform.language.inline import Inline
 from relay_tune.transform.language.to_cps import ToCps
 from relay_tune.transform.language.un_cps import UnCps
-from relay_tune.transform.share_panels import SharePanels
 from relay_tune.transform.row_sums.collect_rows import CollectRows
+from relay_tune.transform.share_panels import SharePanels
 from relay_tune.transform.simplify_expression import SimplifyExpression
 
 PASSES: dict[str, Callable[[Module], Module]] = {
