@@ -23,7 +23,7 @@ from relay_tune.typing.infer import infer_types
 
 
 def parameters_of(module: Module) -> dict[str, np.ndarray]:
-    """The constants that can be trained, by name: tensors of floats, no single numbers."""
+    """The constants that can be trained, by name: tensors of floats, no scalars."""
     return {name: constant.data for name, constant in _constants(infer_types(module)).items()}
 
 
@@ -34,7 +34,7 @@ def with_parameters(module: Module, names: Iterable[str] | None = None) -> Modul
         module: a network.
         names: of `parameters_of` it; None: all.
 
-    Raises InputError for a name that there is not, or a weight that is several constants.
+    Raises InputError for a name that there is not, or that several weights of a file have.
     """
     typed = infer_types(module)
     known = _constants(typed)
@@ -67,15 +67,15 @@ def with_values(module: Module, values: Mapping[str, np.ndarray]) -> Module:
 
 
 def _require_single(module: Module, chosen: Iterable[Constant]) -> None:
-    """InputError where a weight of the file is several constants: it would be trained in part."""
+    """InputError where a name is that of several constants: they would be trained apart."""
     names = Counter(map(_given_name, _nodes(module)))
     for constant in chosen:
         name = _given_name(constant)
         if name is not None and names[name] > 1:
             raise InputError(
-                f"The weight {name!r} of the file is {names[name]} constants, as one in the body "
-                "of a loop that is written out: they would be trained apart.",
-                remedy="Move it out of the body in the file, or train the other weights.",
+                f"{names[name]} weights of the file are called {name!r}, as where each branch has "
+                "one: they would be trained apart.",
+                remedy="Give them names of their own in the file, or train the other weights.",
             )
 
 
@@ -87,7 +87,7 @@ def _constants(module: Module) -> dict[str, Constant]:
     floats = [
         node
         for node in _nodes(module)
-        if isinstance(node, Constant) and is_float(node) and node.data.ndim and node.data.size > 1
+        if isinstance(node, Constant) and is_float(node) and node.data.ndim and node.data.size
     ]
     weights = [node for node in floats if _given_name(node) is not None]
     taken = {param.name for param in module.main.params}

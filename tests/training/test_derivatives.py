@@ -134,31 +134,56 @@ def test_weights_of_a_recurrent_layer_have_gradients() -> None:
         assert slope == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-6)
 
 
-def test_a_weight_that_is_several_constants_is_refused() -> None:
-    body = helper.make_graph(
-        [
-            helper.make_node("Mul", ["carried", "w"], ["next"]),
-            helper.make_node("Identity", ["go"], ["on"]),
-        ],
+FLAG = (onnx.TensorProto.BOOL, ())
+THREE = (onnx.TensorProto.DOUBLE, (3,))
+
+
+def _body(
+    nodes: list[onnx.NodeProto],
+    inputs: dict[str, tuple[int, tuple[int, ...]]],
+    outputs: dict[str, tuple[int, tuple[int, ...]]],
+) -> onnx.GraphProto:
+    """A graph inside of a node, with a weight of its own."""
+    return helper.make_graph(
+        nodes,
         "body",
-        [
-            helper.make_tensor_value_info("round", onnx.TensorProto.INT64, ()),
-            helper.make_tensor_value_info("go", onnx.TensorProto.BOOL, ()),
-            helper.make_tensor_value_info("carried", onnx.TensorProto.DOUBLE, (3,)),
-        ],
-        [
-            helper.make_tensor_value_info("on", onnx.TensorProto.BOOL, ()),
-            helper.make_tensor_value_info("next", onnx.TensorProto.DOUBLE, (3,)),
-        ],
-        [numpy_helper.from_array(np.ones(3), "w")],
+        [helper.make_tensor_value_info(name, *given) for name, given in inputs.items()],
+        [helper.make_tensor_value_info(name, *given) for name, given in outputs.items()],
+        [numpy_helper.from_array(np.array([1.0, 2.0, 3.0]), "w")],
     )
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_weight_in_the_body_of_a_loop_has_one_gradient(depth: int) -> None:
+    inputs = {"round": (onnx.TensorProto.INT64, ()), "go": FLAG, "carried": THREE}
+    nodes = [helper.make_node("Mul", ["carried", "w"], ["next"])]
+    for _ in range(depth):
+        nodes.append(helper.make_node("Identity", ["go"], ["on"]))
+        body = _body(nodes, inputs, {"on": FLAG, "next": THREE})
+        nodes = [helper.make_node("Loop", ["rounds", "", "carried"], ["next"], body=body)]
     nodes = [
-        helper.make_node("Loop", ["rounds", "", "x"], ["y"], body=body),
+        helper.make_node("Identity", ["x"], ["carried"]),
+        *nodes,
+        helper.make_node("ReduceSum", ["next"], ["loss"], keepdims=0),
+    ]
+    module = _imported(nodes, {"x": THREE}, {"rounds": np.array(2)})
+    (w,) = rt.training.parameters_of(module).values()
+    _, (found,) = rt.build(rt.value_and_grad(module, wrt="w"), threads=1)(np.ones(3), w)
+    times = 2**depth
+    np.testing.assert_allclose(found, times * w ** (times - 1))
+
+
+def test_weights_of_one_name_are_refused() -> None:
+    branches = {
+        f"{name}_branch": _body([helper.make_node(operator, ["x", "w"], ["y"])], {}, {"y": THREE})
+        for name, operator in (("then", "Mul"), ("else", "Add"))
+    }
+    nodes = [
+        helper.make_node("If", ["flag"], ["y"], **branches),
         helper.make_node("ReduceSum", ["y"], ["loss"], keepdims=0),
     ]
-    inputs = {"x": (onnx.TensorProto.DOUBLE, (3,))}
-    module = _imported(nodes, inputs, {"rounds": np.array(2)})
-    with pytest.raises(rt.InputError, match="'w' of the file is 2 constants"):
+    module = _imported(nodes, {"flag": FLAG, "x": THREE}, {})
+    with pytest.raises(rt.InputError, match="2 weights of the file are called 'w'"):
         rt.training.with_parameters(module)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,9 +70,16 @@ class GraphTranslator:
         self._functions = functions
         self._folder = folder
         self._expanded = 0
+        self._weights: dict[int, tuple[GraphProto, Sequence[tuple[str, Expr]]]] = {}
 
     def define_weights(self, graph: GraphProto, scope: GraphScope) -> None:
-        """Name the constants that a graph brings along."""
+        """Name the constants that a graph brings along, the same ones each time that it runs."""
+        if id(graph) not in self._weights:
+            self._weights[id(graph)] = graph, tuple(self._read_weights(graph))
+        for name, value in self._weights[id(graph)][1]:
+            scope.define(name, value)
+
+    def _read_weights(self, graph: GraphProto) -> Iterator[tuple[str, Expr]]:
         for tensor in graph.initializer:
             name = checked_text(tensor.name, "initializer name")
             what = f"The initializer {name!r}"
@@ -80,14 +87,14 @@ class GraphTranslator:
             with self.refusals.collecting(name):
                 value = _named(weight(tensor_array(tensor, self._folder, what)), name)
                 self.build.note_element_type(value, tensor.data_type)
-            scope.define(name, value)
+            yield name, value
         for sparse in graph.sparse_initializer:
             name = checked_text(sparse.values.name, "initializer name")
             what = f"The initializer {name!r}"
             value = REFUSED
             with self.refusals.collecting(name):
                 value = _named(weight(sparse_array(sparse, self._folder, what)), name)
-            scope.define(name, value)
+            yield name, value
 
     def run(self, nodes: Sequence[NodeProto], scope: GraphScope) -> None:
         """Translate nodes, each behind those that it needs, and name their outputs."""

@@ -74,6 +74,20 @@ def test_a_weight_is_one_constant(form: str) -> None:
     np.testing.assert_array_equal(found["w"], W)
 
 
+def test_weights_of_one_element_are_trained() -> None:
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"]),
+        helper.make_node("PRelu", ["h", "slope"], ["p"]),
+        helper.make_node("Gemm", ["p", "column", "bias"], ["y"], beta=0.5),
+    ]
+    one = np.array([0.25], np.float32)
+    values = {"w": W, "slope": one, "column": W[:1].T.copy(), "bias": one}
+    found = parameters_of(_check(_model(nodes, values), X))
+    assert {name: value.shape for name, value in found.items()} == {
+        name: value.shape for name, value in values.items()
+    }
+
+
 def test_builds_compute_what_is_made_of_weights() -> None:
     module = rt.from_onnx(_model(FORMS["in parts"], {"w": W}))
     assert "1 concatenate" in repr(module)
