@@ -73,9 +73,9 @@ def _require_single(module: Module, chosen: Iterable[Constant]) -> None:
         name = _given_name(constant)
         if name is not None and names[name] > 1:
             raise InputError(
-                f"{names[name]} weights of the file are called {name!r}, as where each branch has "
+                f"{names[name]} weights are called {name!r}, as where each branch of a file has "
                 "one: they would be trained apart.",
-                remedy="Give them names of their own in the file, or train the other weights.",
+                remedy="Give them names of their own, or train the other weights.",
             )
 
 

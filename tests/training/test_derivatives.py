@@ -183,7 +183,7 @@ def test_weights_of_one_name_are_refused() -> None:
         helper.make_node("ReduceSum", ["y"], ["loss"], keepdims=0),
     ]
     module = _imported(nodes, {"flag": FLAG, "x": THREE}, {})
-    with pytest.raises(rt.InputError, match="2 weights of the file are called 'w'"):
+    with pytest.raises(rt.InputError, match="2 weights are called 'w'"):
         rt.training.with_parameters(module)
 
 
