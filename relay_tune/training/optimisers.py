@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, SupportsFloat
 
 import numpy as np
 
@@ -16,6 +16,13 @@ from relay_tune.ir.expr import Expr
 from relay_tune.op_rules.matching import tensor_type
 from relay_tune.op_rules.typed import call, constant_of
 from relay_tune.training.rates import Constant, Rate, scalar
+from relay_tune.training.settings import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    require_numbers,
+    require_rate,
+)
 
 
 class Optimiser(Protocol):
@@ -46,6 +53,11 @@ class SGD:
     momentum: float = 0.0
     nesterov: bool = False
     decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Raises InputError for numbers with which nothing is trained."""
+        require_rate(self.rate, "rate of SGD")
+        require_numbers(self, {"momentum": SHARE, "decay": NOT_NEGATIVE})
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -82,6 +94,13 @@ class Adam:
     epsilon: float = 1e-8
     decay: float = 0.0
     states: ClassVar[tuple[str, ...]] = ("mean", "square")
+
+    def __post_init__(self) -> None:
+        """Raises InputError for numbers with which nothing is trained."""
+        require_rate(self.rate, f"rate of {type(self).__name__}")
+        require_numbers(
+            self, {"first": SHARE, "second": SHARE, "epsilon": POSITIVE, "decay": NOT_NEGATIVE}
+        )
 
     def updated(
         self, parameter: Expr, gradient: Expr, states: Sequence[Expr], number: Expr
@@ -137,6 +156,11 @@ class RMSprop:
     decay: float = 0.0
     states: ClassVar[tuple[str, ...]] = ("square",)
 
+    def __post_init__(self) -> None:
+        """Raises InputError for numbers with which nothing is trained."""
+        require_rate(self.rate, "rate of RMSprop")
+        require_numbers(self, {"kept": SHARE, "epsilon": POSITIVE, "decay": NOT_NEGATIVE})
+
     def updated(
         self, parameter: Expr, gradient: Expr, states: Sequence[Expr], number: Expr
     ) -> tuple[Expr, tuple[Expr, ...]]:
@@ -160,7 +184,7 @@ def clipped(gradients: Sequence[Expr], norm: float) -> list[Expr]:
 
 
 def _rate(rate: float | Rate, number: Expr) -> Expr:
-    return (Constant(rate) if isinstance(rate, int | float) else rate).at(number)
+    return (Constant(float(rate)) if isinstance(rate, SupportsFloat) else rate).at(number)
 
 
 def _moved(parameter: Expr, change: Expr, rate: Expr) -> Expr:

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relay_tune.arguments import did_you_mean
-from relay_tune.errors import InputError
+from relay_tune.arguments import did_you_mean, instance_of, wrong_type
+from relay_tune.errors import InputError, RelayError
 from relay_tune.ir.dtypes import is_float
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
@@ -28,7 +28,7 @@ from relay_tune.training.optimisers import Optimiser, clipped
 from relay_tune.training.parameters import parameters_of, with_parameters
 from relay_tune.transform.gradient.entry import differentiated
 from relay_tune.transform.language.inline import Inline
-from relay_tune.typing.infer import infer_types
+from relay_tune.typing.infer import infer_expr, infer_types
 from relay_tune.typing.type_text import type_text
 
 GRADIENT = "gradient"
@@ -92,7 +92,7 @@ def _with_inputs(
     typed = infer_types(network)
     inputs = [param.name for param in typed.main.params]
     constants = parameters_of(typed)
-    names = tuple(constants) if parameters is None else tuple(parameters)
+    names = tuple(constants) if parameters is None else _names(parameters)
     if not names:
         raise InputError(
             "The network has nothing to train.",
@@ -105,7 +105,34 @@ def _with_inputs(
                 notes=(f"Its parameters are: {', '.join([*constants, *inputs])}.",),
                 remedy=did_you_mean(name, [*constants, *inputs], "Name some of these."),
             )
+    _require_floats(typed.main.params, names)
     return with_parameters(typed, [name for name in names if name not in inputs]), names
+
+
+def _names(parameters: object) -> tuple[str, ...]:
+    """The names that a user gives, each once."""
+    if isinstance(parameters, str) or not isinstance(parameters, Iterable):
+        example = "Write them like ['fc.weight'] or {'w': array}."
+        raise wrong_type("parameters", "a list of names, or a dict", parameters, example)
+    names = tuple(parameters)
+    for name in names:
+        instance_of(str, name, "A parameter", "Name parameters as parameters_of does.")
+        if names.count(name) > 1:
+            raise InputError(f"The parameter {name!r} is named twice.", remedy="Name it once.")
+    return names
+
+
+def _require_floats(inputs: Sequence[Var], names: Sequence[str]) -> None:
+    """InputError where an input is to be trained that is no tensor of floats."""
+    for each in inputs:
+        type_ = each.annotation or each.type
+        is_tensor = isinstance(type_, TensorType) and is_float(type_.dtype)
+        if each.name in names and not is_tensor:
+            raise InputError(
+                f"The input {each.name!r} cannot be trained: it is "
+                f"{'of no type' if type_ is None else type_text(type_)}, no tensor of floats.",
+                remedy="Name other inputs or constants in parameters.",
+            )
 
 
 def _lossy(
@@ -124,7 +151,9 @@ def _lossy(
     compute, wanted = _loss(loss, result, target)
     label = _free_name("target", {param.name for param in main.params})
     given = Var(label, wanted, type=wanted)
-    function = Function((*data, given, *rest), Let(output, main.body, compute(output, given)))
+    function = Function(
+        (*data, given, *rest), Let(output, main.body, _computed(compute, output, given))
+    )
     return (*(param.name for param in data), label), network.with_function("main", function)
 
 
@@ -137,6 +166,35 @@ def _check_own_loss(result: Type | None) -> None:
         f"{'unknown' if result is None else type_text(result)}.",
         remedy="Let it return one floating-point number, or name a loss.",
     )
+
+
+def _computed(compute: Loss, output: Var, target: Var) -> Expr:
+    """The loss of an output and a target; InputError where they do not fit, or it is no number."""
+    assert output.type is not None
+    assert target.type is not None
+    found: object = None
+    try:
+        found = compute(output, target)
+        type_ = infer_expr(found).type if isinstance(found, Expr) else None
+    except RelayError as error:
+        raise InputError(
+            f"The loss cannot be computed of the output, {type_text(output.type)}, and the target, "
+            f"{type_text(target.type)}: {error.message}",
+            notes=error.notes,
+            remedy="Give the type that the loss takes: target=rt.TensorType((32,), 'int64').",
+        ) from error
+    if not isinstance(found, Expr):
+        raise wrong_type("What the loss returns", "an expression", found, _EXAMPLE)
+    if not (isinstance(type_, TensorType) and not type_.shape and is_float(type_.dtype)):
+        raise InputError(
+            f"The loss returns {'unknown' if type_ is None else type_text(type_)}, but must return "
+            "one floating-point number.",
+            remedy=_EXAMPLE,
+        )
+    return found
+
+
+_EXAMPLE = "Return a mean or a sum, such as rt.op.reduction.mean(distance * distance)."
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:

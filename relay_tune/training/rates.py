@@ -9,8 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
+from relay_tune.arguments import whole_number, wrong_type
 from relay_tune.ir.expr import Expr
 from relay_tune.op_rules.typed import call, constant_of
+from relay_tune.training.settings import NOT_NEGATIVE, require_numbers
 
 
 class Rate(Protocol):
@@ -43,6 +45,11 @@ class Cosine:
     steps: int
     least: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Raises InputError where this is no schedule."""
+        require_numbers(self, {"rate": NOT_NEGATIVE, "least": NOT_NEGATIVE})
+        whole_number(self.steps, "steps of Cosine", least=1)
+
     def at(self, number: Expr) -> Expr:
         """least + (rate - least) (1 + cos(pi number / steps)) / 2."""
         angle = _times(call("minimum", number, scalar(self.steps)), math.pi / self.steps)
@@ -57,6 +64,15 @@ class Steps:
     rate: float
     at_steps: Sequence[int]
     factor: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Raises InputError where this is no schedule."""
+        require_numbers(self, {"rate": NOT_NEGATIVE, "factor": NOT_NEGATIVE})
+        if not isinstance(self.at_steps, Sequence):
+            example = "List them: at_steps=(1000, 2000)."
+            raise wrong_type("at_steps of Steps", "a sequence", self.at_steps, example)
+        for step in self.at_steps:
+            whole_number(step, "A step of at_steps", least=0)
 
     def at(self, number: Expr) -> Expr:
         """rate factor^(how many of the steps were reached)."""
@@ -74,6 +90,13 @@ class Warmup:
 
     steps: int
     after: Rate
+
+    def __post_init__(self) -> None:
+        """Raises InputError where this is no schedule."""
+        whole_number(self.steps, "steps of Warmup", least=1)
+        if isinstance(self.after, type) or not callable(getattr(self.after, "at", None)):
+            example = "Give one such as rt.training.Cosine(1e-3, steps=1000)."
+            raise wrong_type("after of Warmup", "a schedule", self.after, example)
 
     def at(self, number: Expr) -> Expr:
         """The rate of `after` times min(1, (number + 1) / steps)."""

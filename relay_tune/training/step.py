@@ -23,6 +23,7 @@ from relay_tune.training.many_steps import ManySteps, many_steps
 from relay_tune.training.optimisers import SGD, Optimiser
 from relay_tune.training.parameters import parameters_of, with_values
 from relay_tune.training.program import StepProgram, step_program
+from relay_tune.training.settings import POSITIVE, require_number
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.tuning.tuned_build import build
 from relay_tune.typing.type_text import type_text
@@ -195,16 +196,14 @@ def step(
 
 def _check_options(optimiser: object, clip: object) -> None:
     """InputError unless these are an optimiser and a positive number."""
-    if not hasattr(optimiser, "updated") or not hasattr(optimiser, "states"):
+    is_one = hasattr(optimiser, "updated") and hasattr(optimiser, "states")
+    if not is_one or isinstance(optimiser, type):
         raise InputError(
             f"The optimiser is {optimiser!r}, which updates no parameters.",
             remedy="Give an optimiser such as rt.training.Adam(1e-3).",
         )
-    if clip is not None and not (isinstance(clip, int | float) and clip > 0):
-        raise InputError(
-            f"clip is {clip!r}, but must be a positive number.",
-            remedy="Give the largest norm of all gradients together, or omit it.",
-        )
+    if clip is not None:
+        require_number(clip, "clip", POSITIVE)
 
 
 def _first_values(

@@ -136,9 +136,16 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
     wrong = {"w": np.ones((2, 4), np.float32), "v": weights()["v"]}
     cases: list[tuple[str, dict[str, Any]]] = [
         ("which updates no parameters", {"optimiser": "adam"}),
+        ("which updates no parameters", {"optimiser": rt.training.SGD}),
         ("clip is -1.0", {"clip": -1.0}),
+        ("clip is nan", {"clip": float("nan")}),
+        ("'w' is named twice", {"parameters": ["w", "w"]}),
+        ("parameters .* a list of names", {"parameters": "w"}),
+        ("parameters .* a list of names", {"parameters": 3}),
         (r"first value of w is Tensor\[\(2, 4\)", {"parameters": wrong}),
-        ("no floating-point number", {"loss": lambda output, target: output}),
+        ("loss returns .*, but must return one", {"loss": lambda output, target: output}),
+        ("What the loss returns .* an expression", {"loss": lambda output, target: 3.0}),
+        ("loss cannot be computed of", {"target": rt.TensorType((5,), "int64")}),
     ]
     for message, options in cases:
         with pytest.raises(rt.RelayError, match=message):
@@ -152,3 +159,11 @@ def test_a_target_that_is_no_class_is_an_error() -> None:
         step(x, np.full_like(target, 3))
     assert step.number == 0
     step(x, np.where(target == 0, -100, target))  # those have no loss
+
+
+def test_integers_are_not_trained() -> None:
+    rows = rt.parse(
+        "def @main(%i: Tensor[(2), int64], %w: Tensor[(5, 3), float32]) { take(%w, %i, axis=0) }"
+    )
+    with pytest.raises(rt.InputError, match=r"input 'i' cannot be trained: it is Tensor\[\(2,?\)"):
+        rt.training.step(rows, "mean_squared_error", parameters={"i": np.zeros(2, np.int64)})
