@@ -150,17 +150,22 @@ def test_other_parts_stay(second: str) -> None:
     assert _joined(_module({"x": (4,), "y": (4,)}, body))["nn.pad"] == 2
 
 
-def test_products_and_parts_share_a_concatenation() -> None:
-    """The gradients of a recurrence: of its weight, and of the data that each step slices."""
-    steps = range(4)
+@pytest.mark.parametrize(("count", "concatenations"), [(4, 2), (150, 6)])
+def test_products_and_parts_share_a_concatenation(count: int, concatenations: int) -> None:
+    """The gradients of a recurrence: of its weight, and of the data that each step slices.
+
+    Of many parts, groups are put together first.
+    """
+    steps = range(count)
     shapes = {f"{name}{number}": (2, 16) for name in "dh" for number in steps}
     weight = " + ".join(f"nn.matmul(%d{n}, %h{n}, transpose_a=True)" for n in reversed(steps))
     data = " + ".join(
-        f"nn.pad(%d{n}, 0f, pad_width=[[{2 * n}, {6 - 2 * n}], [0, 0]])" for n in reversed(steps)
+        f"nn.pad(%d{n}, 0f, pad_width=[[{2 * n}, {2 * (count - 1 - n)}], [0, 0]])"
+        for n in reversed(steps)
     )
     calls = _joined(_module(shapes, f"({weight}, {data})"))
     assert calls["nn.matmul"] == 1
-    assert calls["concatenate"] == 2
+    assert calls["concatenate"] == concatenations
 
 
 def test_a_long_sum_is_joined() -> None:
@@ -171,7 +176,9 @@ def test_a_long_sum_is_joined() -> None:
     lines = [f"let %s0 = {product.format(0)};"]
     lines += [f"let %s{n} = %s{n - 1} + {product.format(n)};" for n in range(1, steps)]
     module = _module(shapes, "".join(lines) + f"%s{steps - 1}")
-    assert _calls(JoinSums()(module))["nn.matmul"] == 1
+    calls = _calls(JoinSums()(module))
+    assert calls["nn.matmul"] == 1
+    assert calls["concatenate"] == 1 + 12 + (1 + 12)
 
 
 def test_sums_within_terms_are_joined_as_well() -> None:
