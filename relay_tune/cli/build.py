@@ -33,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
         shapes=dynamic_shapes_of(arguments),
         pipeline=arguments.passes,
         verify=arguments.verify,
+        memory_limit=arguments.memory_limit,
     )
     if arguments.require_tuned and coverage.untuned:
         raise BuildError(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 from argparse import ArgumentParser, ArgumentTypeError
 
 from relay_tune.cli.choices import VERIFICATIONS
 from relay_tune.errors import InputError
 from relay_tune.schedule.accuracy import Accuracy
+
+_BYTES = {"": 1, "B": 1, "kB": 1000, "MB": 1000**2, "GB": 1000**3}
 
 MODEL_HELP = "a .onnx, .relay or .json file, or zoo:NAME for a built-in network"
 
@@ -82,6 +85,17 @@ def add_passes(parser: ArgumentParser) -> None:
     )
 
 
+def add_memory_limit(parser: ArgumentParser) -> None:
+    """--memory-limit."""
+    parser.add_argument(
+        "--memory-limit",
+        metavar="64MB",
+        type=byte_count,
+        help="the most bytes between kernels (kB, MB, GB), without inputs, outputs and weights; "
+        "results are computed again where they would take more (default: none)",
+    )
+
+
 def add_log(parser: ArgumentParser, purpose: str) -> None:
     """--log, a file that need not be given."""
     parser.add_argument("--log", metavar="FILE", help=purpose)
@@ -95,6 +109,14 @@ def add_json(parser: ArgumentParser) -> None:
 def positive(text: str) -> int:
     """A whole number above 0; argparse reports the error."""
     return _whole(text, 1)
+
+
+def byte_count(text: str) -> int:
+    """Bytes, such as 1500000, 64MB or 1.5GB; argparse reports the error."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(B|kB|MB|GB|)", text)
+    if found is None:
+        raise ArgumentTypeError(f"{text!r} is no number of bytes such as 1500000, 64MB or 1.5GB")
+    return int(float(found[1]) * _BYTES[found[2]])
 
 
 def seed(text: str) -> int:

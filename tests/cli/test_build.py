@@ -52,3 +52,13 @@ def test_a_missing_log_is_an_error_and_none_is_created(
     assert outcome.code == 1
     assert str(missing) in outcome.err
     assert not missing.exists()
+
+
+def test_build_with_a_limit_of_memory(tune: Tune, model: Path, tmp_path: Path) -> None:
+    library = tmp_path / "model.so"
+    words = ("build", model, "-o", library, "--threads", 1, "--memory-limit")
+    outcome = tune(*words, "1.5MB")
+    assert outcome.code == 0, outcome.err
+    outcome = tune(*words, "64 parsecs")
+    assert outcome.code == 2
+    assert "'64 parsecs' is no number of bytes such as 1500000, 64MB or 1.5GB" in outcome.err

@@ -16,6 +16,9 @@ from math import inf
 from relay_tune.building.recomputation.steps import Steps
 from relay_tune.runtime.aligned_memory import rounded_up
 
+MOST_RUNS = 4
+"""How often steps run at most, on average: without memory, repetitions of repetitions never end."""
+
 
 def repeated_steps(steps: Steps, order: Sequence[int], room: int) -> list[int] | None:
     """The steps as they run, some several times, with at most `room` bytes alive.
@@ -45,8 +48,14 @@ class _Run:
         self._ran: set[int] = set()
         self._there: set[int] = set()
         self._bytes = 0
+        self._costs: dict[int, float] = {}
+        self._next_uses: dict[int, int] = {}
         times = {number: time for time, number in enumerate(order)}
         self._uses = [sorted(times[reader] for reader in each) for each in steps.readers]
+        self._children = [
+            tuple(w for reader in readers for w in steps.steps[reader].writes)
+            for readers in steps.readers
+        ]
         self._parents = [
             () if writer is None else steps.steps[writer].reads for writer in steps.writer
         ]
@@ -56,6 +65,8 @@ class _Run:
         self._time = time
         waiting = [self._order[time]]
         while waiting:
+            if len(self.sequence) > MOST_RUNS * len(self._order):
+                return False
             step = self._steps.steps[waiting[-1]]
             missing = next((value for value in step.reads if value not in self._there), None)
             if missing is None:
@@ -81,11 +92,13 @@ class _Run:
         self._ran.add(number)
         for value in (*step.writes, *step.reads):
             self._drop(value)
+            self._forget(value)
         kept = {value for each in waiting for value in self._steps.steps[each].reads}
         for value in (*step.writes, *step.reads):
             if value in kept or self._next_use(value) is not None:
                 self._there.add(value)
                 self._bytes += self._sizes[value]
+                self._forget(value)
         return True
 
     def _drop(self, value: int) -> None:
@@ -106,37 +119,43 @@ class _Run:
             self._drop(value)
             missing -= self._sizes[value]
             del ranked[value]
-            for child in self._parents_and_children(value):
-                if child in ranked:
-                    ranked[child] = self._rank(child)
+            for other in self._forget(value) & ranked.keys():
+                ranked[other] = self._rank(other)
         return missing <= 0
 
-    def _parents_and_children(self, value: int) -> set[int]:
-        """Values that are there and are computed from one, or it from them, by what is not."""
-        found: set[int] = set()
-        for follow in (self._parents.__getitem__, self._children):
+    def _forget(self, value: int) -> set[int]:
+        """Forget costs and uses that depend on whether a value is there; those of which values.
+
+        These are itself and what is there and is computed from it, or it from them, by what is not.
+        """
+        found: set[int] = {value}
+        for follow in (self._parents, self._children):
             open_ = [value]
             seen = {value}
             while open_:
-                for each in follow(open_.pop()):
+                for each in follow[open_.pop()]:
                     if each not in seen:
                         seen.add(each)
                         if each in self._there:
                             found.add(each)
                         else:
                             open_.append(each)
+        for each in found:
+            self._costs.pop(each, None)
+            self._next_uses.pop(each, None)
         return found
-
-    def _children(self, value: int) -> list[int]:
-        steps = self._steps
-        return [w for reader in steps.readers[value] for w in steps.steps[reader].writes]
 
     def _rank(self, value: int) -> float:
         """What it costs to do without a value, for each byte and step."""
-        following = self._next_use(value)
-        if following is None:
-            return 0.0
-        return self._cost(value) / (self._sizes[value] * (following - self._time + 1))
+        following = self._next_uses.get(value)
+        if following is None or following <= self._time:
+            following = self._next_use(value)
+            if following is None:
+                return 0.0
+            self._next_uses[value] = following
+        if value not in self._costs:
+            self._costs[value] = self._cost(value)
+        return self._costs[value] / (self._sizes[value] * (following - self._time + 1))
 
     def _cost(self, value: int) -> float:
         """The cycles to compute a value again with all that is not there; inf where that cannot be.
@@ -166,7 +185,7 @@ class _Run:
             at = bisect_left(uses, self._time + (self._order[self._time] in self._ran))
             if at < len(uses) and (found is None or uses[at] < found):
                 found = uses[at]
-            for child in self._children(each):
+            for child in self._children[each]:
                 is_missing = child not in self._there and child not in seen
                 if is_missing and self._steps.writer[child] in self._ran:
                     seen.add(child)

@@ -65,6 +65,15 @@ class Steps:
                 found[value].append(number)
         return tuple(map(tuple, found))
 
+    @property
+    def most_at_once(self) -> int:
+        """The most bytes that one step touches; nothing runs with less."""
+        touched = (
+            sum(self.sizes[value] for value in {*step.reads, *step.writes}) + sum(step.workspace)
+            for step in self.steps
+        )
+        return max(touched, default=0)
+
     def cost(self, sequence: Sequence[int]) -> float:
         """The cycles of steps one after the other."""
         return sum(self.steps[number].cost for number in sequence)

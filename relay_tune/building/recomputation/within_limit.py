@@ -13,7 +13,7 @@ from relay_tune.building.recomputation.short_lives import short_lived_order
 from relay_tune.building.recomputation.steps import Steps
 from relay_tune.runtime.memory_plan import plan_memory
 
-ATTEMPTS = 12
+ATTEMPTS = 8
 """Rooms that are tried one after the other, each smaller by a part of what was too much."""
 
 PRECISION = 0.01
@@ -36,8 +36,8 @@ def planned_bytes(steps: Steps, sequence: Sequence[int], limit: int | None = Non
 def least_limit(steps: Steps) -> int:
     """The least limit for which a sequence was found."""
     order = short_lived_order(steps)
-    low, least = 0, planned_bytes(steps, order, 0)
-    while least - low > PRECISION * least:
+    low, least = steps.most_at_once - 1, planned_bytes(steps, order, 0)
+    while least - low > 1 + PRECISION * least:
         middle = (low + least) // 2
         found = _repeating(steps, order, middle)
         if found is None:

@@ -9,6 +9,7 @@ from relay_tune.cli.options import (
     add_json,
     add_log,
     add_machine,
+    add_memory_limit,
     add_model,
     add_passes,
 )
@@ -29,4 +30,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_machine(parser)
     add_accuracy(parser)
     add_passes(parser)
+    add_memory_limit(parser)
     add_json(parser)
