@@ -7,5 +7,6 @@ primitives               each distinct kernel: scheduled, written, compiled once
 default_schedules        what untuned kernels run, planned once
 planned_ahead            default schedules chosen by other processes
 workers                  these processes, which compile, too (worker, plain_data)
+recomputation            kernels that run again, so that memory stays within a limit
 constant_block           all constants in one block of memory
 """
