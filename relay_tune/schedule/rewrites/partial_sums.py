@@ -39,7 +39,7 @@ PART_STEPS = (256, 512)
 LEAST_PARTS = 4
 """Fewer are not worth the second sum."""
 
-LEAST_USES = 16
+LEAST_USES = 4
 """How often each element of an operand is used; what is read once has no need to stay near."""
 
 

@@ -63,7 +63,7 @@ def error(plan: Plan, schedule: Schedule, threads: int = 2) -> float:
         (weight_gradient(8, 16, 24, 16), True),
         (weight_gradient(2, 16, 24, 16), False),
         (weight_gradient(8, 16, 24, 16, last=False), False),
-        (weight_gradient(8, 16, 8, 4), False),
+        (weight_gradient(8, 16, 3, 3), False),
         (dense(24, 4096, 32, constant=False), True),
         (dense(24, 4096, 32), False),
         (dense(1600, 4096, 1600, constant=False), False),

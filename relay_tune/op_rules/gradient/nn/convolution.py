@@ -2,7 +2,8 @@
 
 That of the data is a transposed convolution of the adjoint with the same weight. That of the weight
 is a convolution of the data with the adjoint as its window, in which samples and channels change
-sides: strides become distances between taps, and the other way round.
+sides: strides become distances between taps, and the other way round. With groups it is derived
+from the computation, as no convolution exchanges samples and channels within groups.
 
     y[n, o, i] = sum(c, k) x[n, c, s i + d k] w[o, c, k]
     w'[o, c, k] = sum(n, i) x[n, c, s i + d k] y'[n, o, i]
@@ -14,10 +15,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay_tune.ir.expr import Call, Expr
+from relay_tune.op_rules.gradient.derived import derived_adjoints
 from relay_tune.op_rules.gradient.nn.matmul import of_one_type
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule, GradientRules
 from relay_tune.op_rules.matching import attributes_of, static_shape
-from relay_tune.op_rules.typed import call, reshape, slice_of
+from relay_tune.op_rules.typed import call, slice_of
 from relay_tune.typing.relations.support import as_tuple
 from relay_tune.typing.windows import pad_pairs
 
@@ -124,8 +126,9 @@ def weight_adjoint(convolution: Call, data: Expr, adjoint: Expr) -> Expr | None:
     kernel = static_shape(convolution.arguments[1])
     if shape is None or result is None or kernel is None:
         return None
-    geometry, groups = _Geometry(attributes), attributes.groups
-    layout = attributes.data_layout
+    if attributes.groups > 1:
+        return _grouped_weight_adjoint(convolution, data, adjoint)
+    geometry, layout = _Geometry(attributes), attributes.data_layout
     sizes, window = _sizes(shape, layout), _sizes(kernel, attributes.kernel_layout)
     counts = _sizes(result, _out_layout(attributes))
     before = tuple(pad[0] for pad in geometry.pads)
@@ -141,12 +144,9 @@ def weight_adjoint(convolution: Call, data: Expr, adjoint: Expr) -> Expr | None:
     ]
     if ends != list(shape):
         data = slice_of(data, [0] * len(shape), ends)
-    if groups > 1:
-        data = _samples_to_channels(data, layout, groups)
-    else:
-        data, layout = _channels_last(data, layout)
+    data, layout = _channels_last(data, layout)
     adjoint, result_layout = _channels_last(adjoint, _out_layout(attributes))
-    swapped = layout if groups > 1 else _renamed(layout, {"N": "C", "C": "N"})
+    swapped = _renamed(layout, {"N": "C", "C": "N"})
     last = "".join((*geometry.axes, "IO"))
     found = call(
         f"nn.conv{len(geometry.axes)}d",
@@ -155,7 +155,6 @@ def weight_adjoint(convolution: Call, data: Expr, adjoint: Expr) -> Expr | None:
         strides=geometry.dilation,
         padding=(*before, *(max(0, width) for width in after)),
         dilation=geometry.strides,
-        groups=groups,
         data_layout=swapped,
         kernel_layout=_renamed(result_layout, {"N": "I", "C": "O"}),
         out_layout=_renamed(last, {"O": "C", "I": "N"}),
@@ -176,22 +175,27 @@ def _permuted(value: Expr, given: str, wanted: str) -> Expr:
     return call("transpose", value, axes=tuple(given.index(letter) for letter in wanted))
 
 
-def _samples_to_channels(data: Expr, layout: str, groups: int) -> Expr:
-    """[n, (g c), ..] as [c, (g n), ..]: the channels of a group become samples."""
-    shape = static_shape(data)
-    assert shape is not None
-    sizes = _sizes(shape, layout)
-    channel = layout.index("C")
-    split = (*shape[:channel], groups, sizes["C"] // groups, *shape[channel + 1 :])
-    letters = layout.replace("C", "GC")
-    order: list[str] = []
-    for letter in layout:
-        order += {"N": ["C"], "C": ["G", "N"]}.get(letter, [letter])
-    moved = call(
-        "transpose", reshape(data, split), axes=tuple(letters.index(each) for each in order)
+def _grouped_weight_adjoint(convolution: Call, data: Expr, adjoint: Expr) -> Expr:
+    """The same where channels are in groups: derived, from the convolution with channels last."""
+    attributes = attributes_of(convolution)
+    data, layout = _channels_last(data, attributes.data_layout)
+    adjoint, _ = _channels_last(adjoint, _out_layout(attributes))
+    geometry = _Geometry(attributes)
+    last = "".join((*geometry.axes, "IO"))
+    again = call(
+        f"nn.conv{len(geometry.axes)}d",
+        data,
+        _permuted(convolution.arguments[1], attributes.kernel_layout, last),
+        strides=geometry.strides,
+        padding=geometry.padding,
+        dilation=geometry.dilation,
+        groups=attributes.groups,
+        data_layout=layout,
+        kernel_layout=last,
     )
-    joined = {"N": sizes["C"] // groups, "C": groups * sizes["N"]}
-    return reshape(moved, tuple(joined.get(letter, sizes[letter]) for letter in layout))
+    found = derived_adjoints(Differentiated(again, again, adjoint))[1]
+    assert isinstance(found, Expr)
+    return _permuted(found, last, attributes.kernel_layout)
 
 
 def _convolution(known: Differentiated) -> tuple[Adjoint, Adjoint] | None:
