@@ -28,11 +28,23 @@ def _batch_norm(call: OperatorCall) -> Value:
     rank = call.rank()
     if rank < 2 or call.attributes.axis % rank != 1:
         raise unsupported(f"axis {call.attributes.axis}; ONNX has the axis 1 only")
-    mean, variance = call.input(3), call.input(4)
-    scale = _scale_and_bias(call, 1)
-    epsilon = float(call.attributes.epsilon)
-    result = call.node("BatchNormalization", call.input(0), *scale, mean, variance, epsilon=epsilon)
+    mean, variance = (
+        _own_statistics(call) if call.attributes.training else (call.input(3), call.input(4))
+    )
+    inputs = (call.input(0), *_scale_and_bias(call, 1), mean, variance)
+    epsilon, momentum = float(call.attributes.epsilon), float(call.attributes.momentum)
+    result = call.node("BatchNormalization", *inputs, epsilon=epsilon, momentum=momentum)
     return result, mean, variance
+
+
+def _own_statistics(call: OperatorCall) -> tuple[str, str]:
+    """The mean and the variance of each channel of the data."""
+    data = call.input(0)
+    axes = call.graph.integers(0, *range(2, call.rank()))
+    kept = call.node("ReduceMean", data, axes, keepdims=1)
+    distance = call.node("Sub", data, kept)
+    square = call.node("Mul", distance, distance)
+    return call.node("Squeeze", kept, axes), call.node("ReduceMean", square, axes, keepdims=0)
 
 
 def _layer_norm(call: OperatorCall) -> str:

@@ -1,4 +1,4 @@
-"""nn.batch_norm: at inference a scale and a shift for each channel."""
+"""nn.batch_norm: at inference a scale and a shift for each channel; in training, by the batch."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.op.arithmetic import add, multiply, subtract
 from relay_tune.op.cast import cast
+from relay_tune.op.division import divide
 from relay_tune.op.elements import Array, normalized_axis, wide_dtype
-from relay_tune.op.math import rsqrt
+from relay_tune.op.math import rsqrt, sqrt
+from relay_tune.op.reduction import mean as average
 from relay_tune.op.rounding import negative
-from relay_tune.op.shape import expand_dims
+from relay_tune.op.shape import expand_dims, squeeze
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.typing.relations.nn import batch_norm as batch_norm_relation
 
@@ -29,20 +31,24 @@ class BatchNormAttributes(Attributes):
         epsilon: added to the variance.
         center: whether beta is added.
         scale: whether gamma is multiplied.
+        training: whether the data are normalised by their own statistics, not the moving ones.
+        momentum: how much of the moving statistics a training step keeps; no result depends on it.
     """
 
     axis: int = 1
     epsilon: float = 1e-5
     center: bool = True
     scale: bool = True
+    training: bool = False
+    momentum: float = 0.9
 
 
-def _scale_and_shift(
+def _composition(
     attributes: BatchNormAttributes, arguments: Sequence[Expr], types: Sequence[Type]
 ) -> Expr:
-    """data * (gamma / sqrt(variance + epsilon)) + (beta - mean * that), and the two statistics.
+    """The normalised data, and the statistics that they are normalised by.
 
-    Short floats are widened first: both products may be far larger than their difference.
+    Short floats are widened first: terms may be far larger than their difference.
     """
     (data_type,) = types[:1]
     assert isinstance(data_type, TensorType)
@@ -52,18 +58,53 @@ def _scale_and_shift(
         cast(each, dtype=wide) if is_short else each for each in arguments
     )
     epsilon = constant(np.asarray(attributes.epsilon, numpy_dtype(wide)))
+    rank = len(data_type.shape)
+    axis = normalized_axis(attributes.axis, rank)
+    if attributes.training:
+        made = _by_own_statistics(attributes, (data, gamma, beta, epsilon), rank, axis)
+        fields = tuple(cast(e, dtype=data_type.dtype) if is_short else e for e in made)
+        return Tuple(fields)
+    given = (data, gamma, beta, mean, variance, epsilon)
+    result = _scale_and_shift(attributes, given, rank - 1 - axis)
+    return Tuple((cast(result, dtype=data_type.dtype) if is_short else result, *arguments[3:]))
+
+
+def _scale_and_shift(
+    attributes: BatchNormAttributes, arguments: Sequence[Expr], trailing: int
+) -> Expr:
+    """data * (gamma / sqrt(variance + epsilon)) + (beta - mean * that)."""
+    data, gamma, beta, mean, variance, epsilon = arguments
     factor: Expr = rsqrt(add(variance, epsilon))
     if attributes.scale:
         factor = multiply(gamma, factor)
     moved = multiply(mean, factor)
     shift = subtract(beta, moved) if attributes.center else negative(moved)
-    rank = len(data_type.shape)
-    trailing = rank - 1 - normalized_axis(attributes.axis, rank)
-    if trailing:
-        factor = expand_dims(factor, axis=1, num_newaxis=trailing)
-        shift = expand_dims(shift, axis=1, num_newaxis=trailing)
-    result = add(multiply(data, factor), shift)
-    return Tuple((cast(result, dtype=data_type.dtype) if is_short else result, *arguments[3:]))
+    factor, shift = (_along_axis(each, trailing) for each in (factor, shift))
+    return add(multiply(data, factor), shift)
+
+
+def _by_own_statistics(
+    attributes: BatchNormAttributes, arguments: Sequence[Expr], rank: int, axis: int
+) -> tuple[Expr, Expr, Expr]:
+    """(data - mean) / sqrt(variance + epsilon) gamma + beta; the mean; the variance."""
+    data, gamma, beta, epsilon = arguments
+    axes, trailing = tuple(each for each in range(rank) if each != axis), rank - 1 - axis
+    kept = average(data, axis=axes, keepdims=True)
+    distance = subtract(data, kept)
+    variance = average(multiply(distance, distance), axis=axes, keepdims=False)
+    mean = squeeze(kept, axis=axes)
+    centred = subtract(data, _along_axis(mean, trailing))
+    deviation = sqrt(add(_along_axis(variance, trailing), epsilon))
+    result = divide(centred, deviation)
+    if attributes.scale:
+        result = multiply(result, _along_axis(gamma, trailing))
+    if attributes.center:
+        result = add(result, _along_axis(beta, trailing))
+    return result, mean, variance
+
+
+def _along_axis(vector: Expr, trailing: int) -> Expr:
+    return expand_dims(vector, axis=1, num_newaxis=trailing) if trailing else vector
 
 
 def _reference(
@@ -75,6 +116,10 @@ def _reference(
     variance: Array,
 ) -> tuple[Array, Array, Array]:
     dtype = numpy_dtype(wide_dtype(data.dtype.name))
+    if attributes.training:
+        wide, axis = data.astype(dtype), attributes.axis % data.ndim
+        axes = tuple(each for each in range(data.ndim) if each != axis)
+        mean, variance = (each.astype(data.dtype) for each in (wide.mean(axes), wide.var(axes)))
     factor = 1 / np.sqrt(variance.astype(dtype) + np.asarray(attributes.epsilon, dtype))
     if attributes.scale:
         factor = factor * gamma.astype(dtype)
@@ -94,11 +139,12 @@ batch_norm = register(
         relation=batch_norm_relation,
         kind=FusionKind.OUTPUT_FUSABLE,
         attributes=BatchNormAttributes,
-        composition=_scale_and_shift,
+        composition=_composition,
         reference=_reference,
         documentation=(
-            "(data normalised by the moving statistics, times gamma plus beta; the moving mean; "
-            "the moving variance) (Ioffe and Szegedy, 2015). The statistics are not changed."
+            "(data normalised by the moving statistics, or in training by their own ones, times "
+            "gamma plus beta; the mean; the variance) (Ioffe and Szegedy, 2015). The moving "
+            "statistics are not changed."
         ),
     )
 )

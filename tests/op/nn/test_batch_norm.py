@@ -41,6 +41,25 @@ def test_the_composition_means_the_same(random_array, shape, axis, center, scale
     np.testing.assert_array_equal(variance, arrays[4])
 
 
+@pytest.mark.parametrize("shape, axis", [((4, 3, 4, 5), 1), ((2, 3, 4, 5), 3), ((6, 3), -1)])
+@pytest.mark.parametrize("center, scale", [(True, True), (False, False)])
+def test_training_normalises_by_the_statistics_of_the_data(
+    random_array, shape, axis, center, scale
+):
+    arrays = _arrays(random_array, shape, axis)
+    record = batch_norm.attributes(axis=axis, center=center, scale=scale, training=True)
+    types = [TensorType(array.shape, "float32") for array in arrays]
+    composed = batch_norm.composition(record, [Constant(array) for array in arrays], types)
+    axes = tuple(each for each in range(len(shape)) if each != axis % len(shape))
+    mean, variance = arrays[0].mean(axes), arrays[0].var(axes)
+    inference = batch_norm.attributes(axis=axis, center=center, scale=scale)
+    normal = batch_norm.reference(inference, *arrays[:3], mean, variance)[0]
+    for found in (_value(composed), batch_norm.reference(record, *arrays)):
+        np.testing.assert_allclose(found[0], normal, 1e-4, 1e-4)
+        np.testing.assert_allclose(found[1], mean, 1e-4, 1e-5)
+        np.testing.assert_allclose(found[2], variance, 1e-4, 1e-5)
+
+
 def test_the_reference_agrees_with_onnxruntime(run_onnx, random_array):
     arrays = _arrays(random_array, (2, 3, 4, 5), 1)
     found = batch_norm.reference(batch_norm.attributes(epsilon=1e-3), *arrays)

@@ -41,8 +41,10 @@ def translate_batch_normalization(node: OnnxNode, build: Builder) -> list[Expr |
     if any(node.wants(place) for place in range(1, 5)):
         raise UnsupportedOperatorError("statistics as outputs need training_mode=1.")
     if rank_of(data) >= 2 and len({dtype_of(each) for each in node.all_inputs()}) == 1:
+        momentum = node.number("momentum", 0.9)
+        vectors = (scale, bias, mean, variance)
         result = build.call(
-            "nn.batch_norm", data, scale, bias, mean, variance, axis=1, epsilon=epsilon
+            "nn.batch_norm", data, *vectors, axis=1, epsilon=epsilon, momentum=momentum
         )
         return [build.item(result, 0)]
     return [_normalized(build, data, (scale, bias, mean, variance), epsilon)]
@@ -62,21 +64,17 @@ def _normalized(build: Builder, data: Expr, parameters: Sequence[Expr], epsilon:
 
 def _train(node: OnnxNode, build: Builder, epsilon: float) -> list[Expr | None]:
     """The result, the running mean, and the running variance."""
-    data, scale, bias, mean, variance = (node.input(place) for place in range(5))
-    result_dtype, data = dtype_of(data), widened_input(build, data)
-    axes = tuple(axis for axis in range(rank_of(data)) if axis != 1)
-    mean_kept = build.call("mean", data, axis=axes, keepdims=True)
-    distance = build.call("subtract", data, mean_kept)
-    square = build.call("multiply", distance, distance)
-    batch_mean = build.call("squeeze", mean_kept, axis=axes)
-    batch_variance = build.call("mean", square, axis=axes, keepdims=False)
-    result = _normalized(build, data, (scale, bias, batch_mean, batch_variance), epsilon)
-    momentum = node.number("momentum", 0.9)
+    data, mean, variance = node.input(0), node.input(3), node.input(4)
+    momentum, dtype = node.number("momentum", 0.9), wide_dtype(dtype_of(data))
+    operands = [cast_to(build, node.input(place), dtype) for place in range(5)]
+    normal = build.call(
+        "nn.batch_norm", *operands, axis=1, epsilon=epsilon, training=True, momentum=momentum
+    )
     running = [
-        _running(build, old, new, momentum)
-        for old, new in ((mean, batch_mean), (variance, batch_variance))
+        _running(build, old, build.item(normal, place), momentum)
+        for place, old in ((1, mean), (2, variance))
     ]
-    return [cast_to(build, result, result_dtype), *running]
+    return [cast_to(build, build.item(normal, 0), dtype_of(data)), *running]
 
 
 def _running(build: Builder, old: Expr, new: Expr, momentum: float) -> Expr:
