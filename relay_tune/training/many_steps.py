@@ -78,7 +78,7 @@ def many_steps(step: StepProgram, ordered: bool) -> ManySteps:
     words = {word for type_ in params.values() for word in re.findall(r"\w+", str(type_.shape))}
     steps, samples = (Symbol(_free(name, words)) for name in ("steps", "samples"))
     batch = {name: params[name] for name in step.batch}
-    state = {name: type_ for name, type_ in params.items() if name not in batch}
+    state = {name: params[name] for name in step.passed_on}
     if not ordered:
         stacks = {name: TensorType((steps, *t.shape), t.dtype) for name, t in batch.items()}
         return ManySteps(_program(_Loop(step, stacks, state, None)), None)

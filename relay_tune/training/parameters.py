@@ -19,6 +19,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order, rewrite
 from relay_tune.op_rules.matching import is_float
 from relay_tune.training.opened import opened
+from relay_tune.training.statistics import moved_constants, moving_constants
 from relay_tune.typing.infer import infer_types
 
 
@@ -51,9 +52,9 @@ def with_parameters(module: Module, names: Iterable[str] | None = None) -> Modul
 
 
 def with_values(module: Module, values: Mapping[str, np.ndarray]) -> Module:
-    """The typed module with other values in place of some of `parameters_of` it, by name."""
+    """The typed module with other values of `parameters_of` and `statistics_of` it, by name."""
     typed = infer_types(module)
-    known = _constants(typed)
+    known = _constants(typed) | _moving(typed)
     new = {known[name]: replace(known[name], data=values[name]) for name in values}
 
     def changed(node: Expr) -> Expr:
@@ -64,6 +65,25 @@ def with_values(module: Module, values: Mapping[str, np.ndarray]) -> Module:
         for name, function in typed.functions.items()
     }
     return infer_types(replace(typed, functions=functions))
+
+
+def statistics_of(module: Module) -> dict[str, np.ndarray]:
+    """The constants of @main that training changes as moving statistics, by name."""
+    return {name: constant.data for name, constant in _moving(infer_types(module)).items()}
+
+
+def with_statistics(module: Module) -> Module:
+    """The typed module in which `statistics_of` it are inputs of @main, behind those it has."""
+    typed = infer_types(module)
+    return infer_types(opened(typed, {each: name for name, each in _moving(typed).items()}))
+
+
+def _moving(module: Module) -> dict[str, Constant]:
+    taken = {param.name for param in module.main.params}
+    return {
+        _free_name(_given_name(node) or f"statistic_{number}", taken): node
+        for number, node in enumerate(moved_constants(module.main.body))
+    }
 
 
 def _require_single(module: Module, chosen: Iterable[Constant]) -> None:
@@ -84,10 +104,12 @@ def _constants(module: Module) -> dict[str, Constant]:
 
     Of a program with weights these alone: what it makes besides, no training is to change.
     """
+    moving = set(moving_constants(*_bodies(module)))
     floats = [
         node
         for node in _nodes(module)
         if isinstance(node, Constant) and is_float(node) and node.data.ndim and node.data.size
+        if node not in moving
     ]
     weights = [node for node in floats if _given_name(node) is not None]
     taken = {param.name for param in module.main.params}
@@ -99,8 +121,13 @@ def _constants(module: Module) -> dict[str, Constant]:
 
 def _nodes(module: Module) -> Iterator[Expr]:
     """Every node of a program once: those of @main, then those of other functions."""
+    return post_order(*_bodies(module))
+
+
+def _bodies(module: Module) -> list[Expr]:
+    """That of @main, then those of other functions."""
     others = (each.body for name, each in module.functions.items() if name != "main")
-    return post_order(module.main.body, *others)
+    return [module.main.body, *others]
 
 
 def _given_name(node: Expr) -> str | None:

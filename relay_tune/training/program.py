@@ -25,8 +25,10 @@ from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op_rules.typed import call, constant_of
 from relay_tune.training.losses import LOSSES, Loss
 from relay_tune.training.optimisers import Optimiser, clipped
-from relay_tune.training.parameters import parameters_of, with_parameters
+from relay_tune.training.parameters import parameters_of, with_parameters, with_statistics
+from relay_tune.training.statistics import Statistic, moving_statistics
 from relay_tune.transform.gradient.entry import differentiated
+from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.language.inline import Inline
 from relay_tune.typing.infer import infer_expr, infer_types
 from relay_tune.typing.type_text import type_text
@@ -48,6 +50,7 @@ class StepProgram:
         batch: the names of its inputs that a batch consists of; the target, if any, is the last.
         parameters: the names of the trained ones.
         states: the names of what the optimiser keeps.
+        statistics: the names of the moving statistics of normalisations.
         number: the name of the input that counts steps.
     """
 
@@ -55,7 +58,13 @@ class StepProgram:
     batch: tuple[str, ...]
     parameters: tuple[str, ...]
     states: tuple[str, ...]
+    statistics: tuple[str, ...]
     number: str
+
+    @property
+    def passed_on(self) -> tuple[str, ...]:
+        """The names of the inputs that a step returns anew behind its loss, in this order."""
+        return (*self.parameters, *self.states, *self.statistics, self.number)
 
 
 def step_program(
@@ -79,10 +88,17 @@ def step_program(
 
     Raises InputError where these do not fit, RelayError where there is no derivative.
     """
-    typed, names = _with_inputs(network, parameters)
-    batch, trained = _lossy(typed, names, loss, target)
-    found = differentiated(trained, wrt=list(names))
-    return _with_updates(found, batch, names, optimiser, clip)
+    opened, chosen = _with_inputs(network, parameters)
+    data = {param.name for param in opened.main.params}.difference(chosen)
+    typed = ToGraphNormalForm()(with_statistics(opened))
+    others = [param.name for param in typed.main.params if param.name not in data]
+    statistics = moving_statistics(typed.main.body, others)
+    moving = {each.name for each in statistics}
+    names = tuple(name for name in chosen if name not in moving)
+    batch, trained = _lossy(typed, sorted(data), statistics, loss, target)
+    mode = "adjoint" if statistics else "gradient"
+    found = differentiated(trained, wrt=list(names), mode=mode)
+    return _with_updates(found, batch, names, statistics, optimiser, clip)
 
 
 def _with_inputs(
@@ -136,25 +152,48 @@ def _require_floats(inputs: Sequence[Var], names: Sequence[str]) -> None:
 
 
 def _lossy(
-    network: Module, names: Sequence[str], loss: str | Loss | None, target: Type | None
+    network: Module,
+    data: Collection[str],
+    statistics: Sequence[Statistic],
+    loss: str | Loss | None,
+    target: Type | None,
 ) -> tuple[tuple[str, ...], Module]:
-    """The names of a batch's inputs, and the program that computes the loss of a batch."""
+    """The names of a batch's inputs, and the program that computes the loss of a batch.
+
+    Where there are statistics it returns them behind the loss.
+    """
     main = network.main
     result = main.body.type
-    data = [param for param in main.params if param.name not in names]
-    rest = [param for param in main.params if param.name in names]
+    output = Var("output", result, type=result)
+    inputs = [param for param in main.params if param.name in data]
+    rest = [param for param in main.params if param.name not in data]
+    value: Expr = output
     if loss is None:
         _check_own_loss(result)
-        body = network.with_function("main", Function((*data, *rest), main.body))
-        return tuple(param.name for param in data), body
-    output = Var("output", result, type=result)
-    compute, wanted = _loss(loss, result, target)
-    label = _free_name("target", {param.name for param in main.params})
-    given = Var(label, wanted, type=wanted)
-    function = Function(
-        (*data, given, *rest), Let(output, main.body, _computed(compute, output, given))
-    )
-    return (*(param.name for param in data), label), network.with_function("main", function)
+    else:
+        compute, wanted = _loss(loss, result, target)
+        label = _free_name("target", {param.name for param in main.params})
+        inputs.append(Var(label, wanted, type=wanted))
+        value = _computed(compute, output, inputs[-1])
+    body = _with_statistics(main.body, output, value, statistics)
+    function = Function((*inputs, *rest), body)
+    return tuple(each.name for each in inputs), network.with_function("main", function)
+
+
+def _with_statistics(body: Expr, output: Var, loss: Expr, statistics: Sequence[Statistic]) -> Expr:
+    """The loss of what a body returns, with the statistics that it computes on the way."""
+    if not statistics:
+        return Let(output, body, loss)
+    bindings, end = [], body
+    while isinstance(end, Let):
+        bindings.append((end.var, end.value))
+        end = end.body
+    results = Var("results")
+    values: list[Expr] = [TupleGetItem(results, 1 + place) for place in range(len(statistics))]
+    together: Expr = Tuple((end, *(each.value for each in statistics)))
+    for var, value in reversed(bindings):
+        together = Let(var, value, together)
+    return Let(results, together, Let(output, TupleGetItem(results, 0), Tuple((loss, *values))))
 
 
 def _check_own_loss(result: Type | None) -> None:
@@ -229,11 +268,13 @@ def _with_updates(
     found: Module,
     batch: tuple[str, ...],
     names: tuple[str, ...],
+    statistics: Sequence[Statistic],
     optimiser: Optimiser,
     clip: float | None,
 ) -> StepProgram:
     """The program that computes gradients, with what the optimiser makes of them."""
-    params = {param.name: _typed(param) for param in found.main.params}
+    given = found.main.params[:-1] if statistics else found.main.params  # the last is the adjoint
+    params = {param.name: _typed(param) for param in given}
     gradient_type = found.main.body.type
     assert isinstance(gradient_type, TupleType)
     states = {
@@ -254,15 +295,38 @@ def _with_updates(
         kept = [states[f"{name}.{kind}"] for kind in optimiser.states]
         values[name], new = optimiser.updated(params[name], gradient, kept, step)
         values |= {f"{name}.{k}": v for k, v in zip(optimiser.states, new, strict=True)}
+    loss, *measured = _fields(TupleGetItem(result, 0, type=gradient_type.fields[0]))
+    old = [params[each.name] for each in statistics]
+    moving = {each.name: each for each in old}
+    followed: dict[str, Expr] = {**moving}
+    for each, value in zip(statistics, measured, strict=True):
+        followed[each.name] = each.following(followed[each.name], value)
     following = call("add", number, constant_of(np.asarray(1, dtype=np.int64)))
-    outputs = [*(values[each] for each in (*names, *states)), following]
-    asked = Call(GlobalVar(GRADIENT), tuple(params.values()))
-    body = Let(result, asked, Tuple((TupleGetItem(result, 0), *outputs)))
-    inputs = (*params.values(), *states.values(), number)
+    outputs = [*(values[each] for each in (*names, *states)), *followed.values(), following]
+    asked = Call(GlobalVar(GRADIENT), (*params.values(), *_seed(loss, old)))
+    body = Let(result, asked, Tuple((loss, *outputs)))
+    ordinary = [param for name, param in params.items() if name not in moving]
+    inputs = (*ordinary, *states.values(), *moving.values(), number)
     functions = {**found.functions, GRADIENT: found.main, "main": Function(inputs, body)}
     whole = infer_types(replace(found, functions=functions, attributes={}))
     written = Inline(maximum_size=ALL_NODES)(whole)
-    return StepProgram(written, batch, names, tuple(states), counter)
+    return StepProgram(written, batch, names, tuple(states), tuple(moving), counter)
+
+
+def _fields(value: TupleGetItem) -> list[Expr]:
+    """The fields of a tuple; a value that is no tuple alone."""
+    if not isinstance(value.type, TupleType):
+        return [value]
+    return [TupleGetItem(value, place, type=each) for place, each in enumerate(value.type.fields)]
+
+
+def _seed(loss: Expr, statistics: Sequence[Var]) -> list[Expr]:
+    """The adjoint of a loss with statistics, which have none."""
+    if not statistics:
+        return []
+    assert isinstance(loss.type, TensorType)
+    one = constant_of(np.ones((), dtype=loss.type.dtype))
+    return [Tuple((one, *(call("zeros_like", each) for each in statistics)))]
 
 
 def _gradients(result: Var, type_: TupleType) -> list[Expr]:

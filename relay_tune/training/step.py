@@ -21,11 +21,13 @@ from relay_tune.training.checkpoint import read_checkpoint, write_checkpoint
 from relay_tune.training.losses import Loss
 from relay_tune.training.many_steps import ManySteps, many_steps
 from relay_tune.training.optimisers import SGD, Optimiser
-from relay_tune.training.parameters import parameters_of, with_values
+from relay_tune.training.parameters import parameters_of, statistics_of, with_values
 from relay_tune.training.program import StepProgram, step_program
 from relay_tune.training.settings import POSITIVE, require_number
+from relay_tune.training.statistics import by_batch, for_inference
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.tuning.tuned_build import build
+from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_text import type_text
 
 Array = np.ndarray[Any, Any]
@@ -39,6 +41,7 @@ class TrainingStep:
         model: the step in native code.
         parameters: the trained arrays by name, as they are now.
         states: what the optimiser keeps of them, by name.
+        statistics: the moving statistics of normalisations by the batch, by name.
         number: how many steps were made.
     """
 
@@ -47,15 +50,16 @@ class TrainingStep:
         network: Module,
         program: StepProgram,
         build_model: Callable[[Module], Model],
-        parameters: Mapping[str, Array],
+        first: Mapping[str, Array],
     ) -> None:
         self._network = network
         self.program = program
         self._build = build_model
         self._many: dict[bool, tuple[ManySteps, Model]] = {}
         self.model = build_model(program.module)
-        self.parameters = dict(parameters)
+        self.parameters = {name: first[name] for name in program.parameters}
         self.states = {name: _zeros(program.module, name) for name in program.states}
+        self.statistics = {name: first[name] for name in program.statistics}
         self.number = 0
 
     def __call__(self, *batch: object, **named: object) -> float:
@@ -102,10 +106,14 @@ class TrainingStep:
 
     def _go_on(self, new: Sequence[Array]) -> None:
         """Take what a program passed on: parameters, states, the number of steps."""
-        arrays = dict(zip(self._arrays(), new, strict=True))
+        self._take(dict(zip(self._arrays(), new, strict=True)))
+
+    def _take(self, arrays: Mapping[str, Array]) -> None:
+        """Have these values from now on."""
         self.number = int(arrays[self.program.number])
         self.parameters = {name: arrays[name] for name in self.parameters}
         self.states = {name: arrays[name] for name in self.states}
+        self.statistics = {name: arrays[name] for name in self.statistics}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write parameters, states and the number of steps to one file (safetensors)."""
@@ -113,18 +121,17 @@ class TrainingStep:
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Go on from what `save` wrote; InputError where the file is not of such a step."""
-        found = read_checkpoint(path, self._arrays())
-        self.number = int(found.pop(self.program.number))
-        self.parameters = {name: found[name] for name in self.parameters}
-        self.states = {name: found[name] for name in self.states}
+        self._take(read_checkpoint(path, self._arrays()))
 
     def trained(self) -> Module:
-        """The network with the parameters as they are now, as constants."""
+        """The network for inference: its parameters and statistics as they are now, constant."""
         constants = parameters_of(self._network)
-        known = {name: value for name, value in self.parameters.items() if name in constants}
-        inputs = {name: value for name, value in self.parameters.items() if name not in known}
-        network = with_values(self._network, known)
-        return BindParameters(inputs)(network) if inputs else network
+        values = {**self.parameters, **self.statistics}
+        constants = parameters_of(self._network) | statistics_of(self._network)
+        known = {name: value for name, value in values.items() if name in constants}
+        inputs = {name: value for name, value in values.items() if name not in known}
+        network = for_inference(with_values(self._network, known), self.statistics)
+        return infer_types(BindParameters(inputs)(network) if inputs else network)
 
     def _arrays(self) -> dict[str, Array]:
         number = np.asarray(self.number, dtype=np.int64)
@@ -132,7 +139,7 @@ class TrainingStep:
 
     def _kept(self) -> dict[str, Array]:
         """What each step changes."""
-        return {**self.parameters, **self.states}
+        return {**self.parameters, **self.states, **self.statistics}
 
     def _batch(self, batch: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
         """The arrays by name; InputError unless each is there once."""
@@ -161,6 +168,7 @@ def step(
     parameters: Iterable[str] | Mapping[str, Array] | None = None,
     target: Type | None = None,
     clip: float | None = None,
+    batch_statistics: bool = False,
     log: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     accuracy: str = "fast",
@@ -177,6 +185,8 @@ def step(
             None: all constants.
         target: the type of the target; by default as the loss wants it.
         clip: the largest common norm of all gradients; None: any.
+        batch_statistics: whether batch normalisation is by the statistics of the batch also where
+            the network, exported for inference, has it by moving ones.
         log: a tuning log with schedules; tune `step.program.module` to fill it.
         threads: of each step; by default all processors of this process.
         accuracy: "exact", "fast" or "relaxed"; see `rt.build`.
@@ -186,12 +196,13 @@ def step(
     """
     chosen = SGD() if optimiser is None else optimiser
     _check_options(chosen, clip)
-    program = step_program(network, loss, chosen, parameters, target, clip)
-    values = _first_values(network, program, parameters)
+    trained = by_batch(network) if batch_statistics else network
+    program = step_program(trained, loss, chosen, parameters, target, clip)
+    values = _first_values(trained, program, parameters)
     build_model = partial(
         build, log=log, threads=threads, accuracy=accuracy, memory_limit=memory_limit
     )
-    return TrainingStep(network, program, build_model, values)
+    return TrainingStep(trained, program, build_model, values)
 
 
 def _check_options(optimiser: object, clip: object) -> None:
@@ -209,10 +220,10 @@ def _check_options(optimiser: object, clip: object) -> None:
 def _first_values(
     network: Module, program: StepProgram, parameters: Iterable[str] | Mapping[str, Array] | None
 ) -> dict[str, Array]:
-    constants = parameters_of(network)
+    constants = parameters_of(network) | statistics_of(network)
     given = parameters if isinstance(parameters, Mapping) else {}
     values: dict[str, Array] = {}
-    for name in program.parameters:
+    for name in (*program.parameters, *program.statistics):
         value = given[name] if name in given else constants.get(name)
         if value is None:
             raise InputError(

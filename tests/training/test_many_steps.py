@@ -38,6 +38,22 @@ def test_many_steps_have_the_bits_of_single_ones(threads: int) -> None:
     _require_same(many, single)
 
 
+def test_parameters_keep_their_places_in_any_order() -> None:
+    first = {"v": np.ones((5, 5), np.float32), "w": np.full((5, 5), 0.5, np.float32)}
+    program = rt.parse("""
+    def @main(%x: Tensor[(6, 5), float32], %w: Tensor[(5, 5), float32],
+              %v: Tensor[(5, 5), float32]) {
+      nn.dense(tanh(nn.dense(%x, %w)), %v)
+    }""")
+    many, single = (
+        rt.training.step(program, "mean_squared_error", parameters=first, threads=1)
+        for _ in range(2)
+    )
+    x = np.random.default_rng(0).standard_normal((2, 6, 5), np.float32)
+    assert list(many.run_many(x, x)) == [single(each, each) for each in x]
+    _require_same(many, single)
+
+
 def test_an_order_chooses_samples() -> None:
     ordered, single = _step(), _step()
     x, target = (np.concatenate([*each]) for each in _stacked(range(4)))

@@ -77,10 +77,10 @@ def _scale_and_shift(
     factor: Expr = rsqrt(add(variance, epsilon))
     if attributes.scale:
         factor = multiply(gamma, factor)
-    moved = multiply(mean, factor)
+    moved: Expr = multiply(mean, factor)
     shift = subtract(beta, moved) if attributes.center else negative(moved)
-    factor, shift = (_along_axis(each, trailing) for each in (factor, shift))
-    return add(multiply(data, factor), shift)
+    factor, moved = _along_axis(factor, trailing), _along_axis(shift, trailing)
+    return add(multiply(data, factor), moved)
 
 
 def _by_own_statistics(
