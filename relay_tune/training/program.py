@@ -26,6 +26,7 @@ from relay_tune.op_rules.typed import call, constant_of
 from relay_tune.training.losses import LOSSES, Loss
 from relay_tune.training.optimisers import Optimiser, clipped
 from relay_tune.training.parameters import parameters_of, with_parameters, with_statistics
+from relay_tune.training.random_numbers import with_numbered_keys
 from relay_tune.training.statistics import Statistic, moving_statistics
 from relay_tune.transform.gradient.entry import differentiated
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
@@ -74,6 +75,7 @@ def step_program(
     parameters: Iterable[str] | None = None,
     target: Type | None = None,
     clip: float | None = None,
+    seed: int | None = None,
 ) -> StepProgram:
     """The program of a training step.
 
@@ -85,6 +87,7 @@ def step_program(
         parameters: the names of constants and inputs that are trained; None: all constants.
         target: the type of the target; None: as the loss wants it, or that of the output.
         clip: the largest common norm of all gradients.
+        seed: of random numbers; with one, dropout drops.
 
     Raises InputError where these do not fit, RelayError where there is no derivative.
     """
@@ -92,13 +95,15 @@ def step_program(
     data = {param.name for param in opened.main.params}.difference(chosen)
     typed = ToGraphNormalForm()(with_statistics(opened))
     others = [param.name for param in typed.main.params if param.name not in data]
+    number = _counter([*data, *others])
+    typed = infer_types(with_numbered_keys(typed, number, seed))
     statistics = moving_statistics(typed.main.body, others)
     moving = {each.name for each in statistics}
     names = tuple(name for name in chosen if name not in moving)
     batch, trained = _lossy(typed, sorted(data), statistics, loss, target)
     mode = "adjoint" if statistics else "gradient"
     found = differentiated(trained, wrt=list(names), mode=mode)
-    return _with_updates(found, batch, names, statistics, optimiser, clip)
+    return _with_updates(found, batch, names, statistics, number, optimiser, clip)
 
 
 def _with_inputs(
@@ -236,6 +241,12 @@ def _computed(compute: Loss, output: Var, target: Var) -> Expr:
 _EXAMPLE = "Return a mean or a sum, such as rt.op.reduction.mean(distance * distance)."
 
 
+def _counter(taken: Collection[str]) -> Var:
+    """The variable of a step's number."""
+    type_ = TensorType((), "int64")
+    return Var(_free_name(NUMBER, taken), type_, type=type_)
+
+
 def _free_name(name: str, taken: Collection[str]) -> str:
     """The name itself, or with underscores."""
     while name in taken:
@@ -269,12 +280,13 @@ def _with_updates(
     batch: tuple[str, ...],
     names: tuple[str, ...],
     statistics: Sequence[Statistic],
+    number: Var,
     optimiser: Optimiser,
     clip: float | None,
 ) -> StepProgram:
     """The program that computes gradients, with what the optimiser makes of them."""
     given = found.main.params[:-1] if statistics else found.main.params  # the last is the adjoint
-    params = {param.name: _typed(param) for param in given}
+    params = {each.name: number if each.name == number.name else _typed(each) for each in given}
     gradient_type = found.main.body.type
     assert isinstance(gradient_type, TupleType)
     states = {
@@ -282,9 +294,6 @@ def _with_updates(
         for kind in optimiser.states
         for name in names
     }
-    count = TensorType((), "int64")
-    counter = _free_name(NUMBER, params.keys() | states.keys())
-    number = Var(counter, count, type=count)
     result = Var("result", gradient_type, type=gradient_type)
     gradients = _gradients(result, gradient_type)
     if clip is not None:
@@ -305,12 +314,13 @@ def _with_updates(
     outputs = [*(values[each] for each in (*names, *states)), *followed.values(), following]
     asked = Call(GlobalVar(GRADIENT), (*params.values(), *_seed(loss, old)))
     body = Let(result, asked, Tuple((loss, *outputs)))
-    ordinary = [param for name, param in params.items() if name not in moving]
+    later = {*moving, number.name}
+    ordinary = [param for name, param in params.items() if name not in later]
     inputs = (*ordinary, *states.values(), *moving.values(), number)
     functions = {**found.functions, GRADIENT: found.main, "main": Function(inputs, body)}
     whole = infer_types(replace(found, functions=functions, attributes={}))
     written = Inline(maximum_size=ALL_NODES)(whole)
-    return StepProgram(written, batch, names, tuple(states), tuple(moving), counter)
+    return StepProgram(written, batch, names, tuple(states), tuple(moving), number.name)
 
 
 def _fields(value: TupleGetItem) -> list[Expr]:

@@ -24,6 +24,7 @@ from relay_tune.training.optimisers import SGD, Optimiser
 from relay_tune.training.parameters import parameters_of, statistics_of, with_values
 from relay_tune.training.program import StepProgram, step_program
 from relay_tune.training.settings import POSITIVE, require_number
+from relay_tune.training.random_numbers import without_dropout
 from relay_tune.training.statistics import by_batch, for_inference
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.tuning.tuned_build import build
@@ -124,14 +125,15 @@ class TrainingStep:
         self._take(read_checkpoint(path, self._arrays()))
 
     def trained(self) -> Module:
-        """The network for inference: its parameters and statistics as they are now, constant."""
+        """The network for inference: parameters and statistics as they are now; no dropout."""
         constants = parameters_of(self._network)
         values = {**self.parameters, **self.statistics}
         constants = parameters_of(self._network) | statistics_of(self._network)
         known = {name: value for name, value in values.items() if name in constants}
         inputs = {name: value for name, value in values.items() if name not in known}
         network = for_inference(with_values(self._network, known), self.statistics)
-        return infer_types(BindParameters(inputs)(network) if inputs else network)
+        bound = BindParameters(inputs)(network) if inputs else network
+        return infer_types(without_dropout(bound))
 
     def _arrays(self) -> dict[str, Array]:
         number = np.asarray(self.number, dtype=np.int64)
@@ -169,6 +171,7 @@ def step(
     target: Type | None = None,
     clip: float | None = None,
     batch_statistics: bool = False,
+    seed: int | None = None,
     log: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     accuracy: str = "fast",
@@ -187,6 +190,8 @@ def step(
         clip: the largest common norm of all gradients; None: any.
         batch_statistics: whether batch normalisation is by the statistics of the batch also where
             the network, exported for inference, has it by moving ones.
+        seed: of random numbers, which differ from step to step; with one, each nn.dropout of the
+            network drops elements.
         log: a tuning log with schedules; tune `step.program.module` to fill it.
         threads: of each step; by default all processors of this process.
         accuracy: "exact", "fast" or "relaxed"; see `rt.build`.
@@ -197,7 +202,7 @@ def step(
     chosen = SGD() if optimiser is None else optimiser
     _check_options(chosen, clip)
     trained = by_batch(network) if batch_statistics else network
-    program = step_program(trained, loss, chosen, parameters, target, clip)
+    program = step_program(trained, loss, chosen, parameters, target, clip, seed)
     values = _first_values(trained, program, parameters)
     build_model = partial(
         build, log=log, threads=threads, accuracy=accuracy, memory_limit=memory_limit

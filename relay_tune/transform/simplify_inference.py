@@ -44,12 +44,16 @@ class SimplifyInference:
         operator = node.callee
         if operator.composition is None or operator.name in self.keep:
             return node
-        return _expansion(node, operator)
+        return expanded(node)
 
 
-def _expansion(node: Call, operator: Operator) -> Expr:
+def expanded(node: Call) -> Expr:
+    """A typed call in simpler operators; itself if its operator is no composition."""
+    operator = node.callee
     types = tuple(argument.type for argument in node.arguments if argument.type is not None)
-    if operator.composition is None or len(types) != len(node.arguments):
+    if not isinstance(operator, Operator) or operator.composition is None:
+        return node
+    if len(types) != len(node.arguments):
         return node
     attributes = node.attributes if node.attributes is not None else operator.attributes()
     return with_types(operator.composition(attributes, node.arguments, types))

@@ -47,7 +47,6 @@ _SAME_MEANING = {
     "minimum": "Min",
     "multiply": "Mul",
     "negative": "Neg",
-    "nn.dropout": "Identity",
     "nn.relu": "Relu",
     "power": "Pow",
     "round": "Round",
@@ -74,6 +73,13 @@ def _logical_not(call: OperatorCall) -> str:
 
 def _not_equal(call: OperatorCall) -> str:
     return call.node("Not", call.node("Equal", call.input(0), call.input(1)))
+
+
+def _dropout(call: OperatorCall) -> str:
+    if not call.attributes.training:
+        return call.node("Identity", call.input(0))
+    rate, training = call.like(call.attributes.rate), call.like(True, "bool")
+    return call.node("Dropout", call.input(0), rate, training, seed=call.attributes.seed)
 
 
 def _rsqrt(call: OperatorCall) -> str:
@@ -168,6 +174,7 @@ ELEMENTWISE: Mapping[str, OperatorTranslator] = {
     "nn.leaky_relu": _leaky_relu,
     "nn.prelu": _prelu,
     "not_equal": _not_equal,
+    "nn.dropout": _dropout,
     "rsqrt": _rsqrt,
     "trunc": _trunc,
     "trunc_mod": _remainder,

@@ -1,4 +1,4 @@
-"""Activations: nn.relu, nn.leaky_relu, nn.prelu, nn.gelu; nn.dropout, which keeps everything."""
+"""Activations: nn.relu, nn.leaky_relu, nn.prelu, nn.gelu."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.ir.expr import Attributes, Expr
+from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
-from relay_tune.ir.types import Type
 from relay_tune.op.elements import Array, elementwise, in_wide, normalized_axis, wide_dtype
 from relay_tune.op.layout_indices import compute_elements
 from relay_tune.tensor.expression import Scalar, Tensor, binary, literal, select, unary
@@ -54,17 +53,6 @@ class GeluAttributes(Attributes):
     """
 
     approximate: str = "none"
-
-
-@dataclass(frozen=True)
-class DropoutAttributes(Attributes):
-    """Attributes of nn.dropout.
-
-    Attributes:
-        rate: the share of elements that training sets to zero; inference keeps all.
-    """
-
-    rate: float = 0.5
 
 
 def _relu(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[Tensor]:
@@ -132,14 +120,6 @@ def _gelu_reference(attributes: GeluAttributes, data: Array) -> Array:
     return np.asarray(0.5 * wide * (1 + bend)).astype(data.dtype)
 
 
-def _same(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[Tensor]:
-    return [elementwise("same", types[0].shape, inputs, lambda value: value)]
-
-
-def _same_expression(attributes: Any, arguments: Sequence[Expr], types: Sequence[Type]) -> Expr:
-    return arguments[0]
-
-
 relu = register(
     Operator(
         name="nn.relu",
@@ -191,19 +171,5 @@ gelu = register(
             "data times the distribution function of the normal distribution at data "
             "(Hendrycks and Gimpel, 2016)."
         ),
-    )
-)
-
-dropout = register(
-    Operator(
-        name="nn.dropout",
-        arguments=("data",),
-        relation=identity,
-        kind=FusionKind.ELEMENTWISE,
-        attributes=DropoutAttributes,
-        compute=_same,
-        reference=lambda attributes, data: data,
-        composition=_same_expression,
-        documentation="The data: at inference nothing is dropped.",
     )
 )

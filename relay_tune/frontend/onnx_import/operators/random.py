@@ -93,11 +93,15 @@ def _element_numbers(build: Builder, data: Expr) -> Expr:
 
 def _key(node: OnnxNode, build: Builder) -> Expr:
     """What the numbers depend on besides their counters."""
+    return build.constant(_key_number(node), "int64")
+
+
+def _key_number(node: OnnxNode) -> int:
     if not node.has("seed"):
-        return build.constant(zlib.crc32(node.name.encode()), "int64")
+        return zlib.crc32(node.name.encode())
     if node.operator == "Dropout":  # the one operator whose seed is an integer
-        return build.constant(node.integer("seed"), "int64")
-    return build.constant(int(np.float32(node.number("seed")).view(np.uint32)), "int64")
+        return node.integer("seed")
+    return int(np.float32(node.number("seed")).view(np.uint32))
 
 
 def translate_bernoulli(node: OnnxNode, build: Builder) -> Expr:
@@ -149,6 +153,12 @@ def translate_dropout(node: OnnxNode, build: Builder) -> list[Expr | None]:
     if training is None or _is_never(training):
         kept = build.call("ones_like" if node.opset >= 12 else "zeros_like", data)
         return [data, cast_to(build, kept, mask_dtype)]
+    rate = node.optional(1)
+    is_known = all(isinstance(each, Constant) for each in (training, rate or training))
+    if is_known and not node.wants(1) and all(isinstance(dim, int) for dim in shape_of(data)):
+        share = node.number("ratio", 0.5) if rate is None else known_scalar(rate, "ratio")
+        seed = _key_number(node)
+        return [build.call("nn.dropout", data, rate=float(share), training=True, seed=seed)]
     kind = "float64" if dtype_of(data) == "float64" else "float32"
     drops = build.call("reshape", training, newshape=())
     share = build.call("where", drops, _share(node, build, kind), build.constant(0, kind))
