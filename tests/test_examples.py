@@ -59,7 +59,9 @@ def test_words_are_generated_over_caches(tmp_path: Path) -> None:
 def test_a_network_is_trained(tmp_path: Path) -> None:
     script = str(EXAMPLES / "train_network.py")
     lines = printed(tmp_path, sys.executable, script).splitlines()
-    losses = [float(line.split()[-1]) for line in lines if line.startswith("step")]
+    lines = [line for line in lines if line.startswith(("step", "right"))]
+    losses = [float(line.split("loss ")[1].split(",")[0]) for line in lines[:-1]]
+    assert all("samples/s" in line and line.endswith("s left") for line in lines[:-1])
     assert losses[-1] < 0.3 < losses[0]
     assert float(lines[-1].removeprefix("right: ")) > 0.9
     assert {"stripes.onnx", "stripes.safetensors"} <= {path.name for path in tmp_path.iterdir()}

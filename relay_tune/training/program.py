@@ -27,7 +27,11 @@ from relay_tune.training.losses import LOSSES, Loss
 from relay_tune.training.optimisers import Optimiser, clipped
 from relay_tune.training.parameters import parameters_of, with_parameters, with_statistics
 from relay_tune.training.random_numbers import with_numbered_keys
-from relay_tune.training.statistics import Statistic, moving_statistics
+from relay_tune.training.statistics import (
+    Statistic,
+    moving_statistics,
+    require_own_statistics,
+)
 from relay_tune.transform.gradient.entry import differentiated
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.language.inline import Inline
@@ -93,6 +97,7 @@ def step_program(
     """
     opened, chosen = _with_inputs(network, parameters)
     data = {param.name for param in opened.main.params}.difference(chosen)
+    require_own_statistics(opened.main.body)
     typed = ToGraphNormalForm()(with_statistics(opened))
     others = [param.name for param in typed.main.params if param.name not in data]
     number = _counter([*data, *others])

@@ -18,7 +18,7 @@ import numpy as np
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Call, Constant, Expr, Function, If, Match, TupleGetItem, Var
 from relay_tune.ir.module import Module
-from relay_tune.ir.traversal import post_order, rewrite_with_original
+from relay_tune.ir.traversal import children, post_order, rewrite_with_original
 from relay_tune.op_rules.matching import attributes_of, tensor_type
 from relay_tune.op_rules.table import OperatorTable
 from relay_tune.op_rules.typed import call, constant_of
@@ -92,6 +92,26 @@ def moved_constants(body: Expr) -> list[Constant]:
         for each in _moving(node, rule)
     ]
     return [each for each in dict.fromkeys(found) if isinstance(each, Constant)]
+
+
+def require_own_statistics(body: Expr) -> None:
+    """InputError where a moving statistic is also something else, which it would change.
+
+    Exporters store the equal weights of a network that is not trained yet once.
+    """
+    users: dict[Expr, set[tuple[Expr, ...]]] = {each: set() for each in moved_constants(body)}
+    for node in post_order(body):
+        shared = [child for child in children(node) if child in users]
+        for each in shared:
+            vectors = node.arguments[1:] if isinstance(node, Call) else ()
+            users[each].add((*vectors, *(() if MOVING.rule_of(node) else (node,))))
+            if len(users[each]) > 1 or shared.count(each) > 1:
+                raise InputError(
+                    "A moving statistic of a normalisation is also another weight of the network: "
+                    "files have the equal weights of an untrained network once.",
+                    remedy="Export it for training (torch: "
+                    "training=torch.onnx.TrainingMode.TRAINING), or give weights that differ.",
+                )
 
 
 def by_batch(module: Module) -> Module:

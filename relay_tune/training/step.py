@@ -96,8 +96,8 @@ class TrainingStep:
         return np.asarray(losses)
 
     def many_steps(self, ordered: bool = False) -> Module:
-        """The program of `run_many`, with or without an order."""
-        return self._many_steps(ordered)[0].module
+        """The program of `run_many`, with or without an order; `rt.tune` tunes it as any other."""
+        return many_steps(self.program, ordered).module
 
     def _many_steps(self, ordered: bool) -> tuple[ManySteps, Model]:
         if ordered not in self._many:

@@ -113,3 +113,12 @@ def test_a_network_without_normalisations_has_no_statistics_of_batches() -> None
     first = {"w": np.ones((4, 3), np.float32)}
     with pytest.raises(rt.InputError, match="no batch normalisation"):
         rt.training.step(plain, parameters=first, batch_statistics=True)
+
+
+def test_a_statistic_that_is_another_weight_is_refused() -> None:
+    values = _values()
+    del values["beta"]
+    shared = TEXT.replace("MODE", TRAINING).replace("%beta: Tensor[(4), float32],", "")
+    network = rt.parse(shared.replace("%gamma, %beta, %mean", "%gamma, %mean, %mean"))
+    with pytest.raises(rt.InputError, match="also another weight"):
+        rt.training.step(rt.infer_types(BindParameters(values)(network)), "mean_squared_error")
