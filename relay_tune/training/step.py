@@ -23,8 +23,8 @@ from relay_tune.training.many_steps import ManySteps, many_steps
 from relay_tune.training.optimisers import SGD, Optimiser
 from relay_tune.training.parameters import parameters_of, statistics_of, with_values
 from relay_tune.training.program import StepProgram, step_program
-from relay_tune.training.settings import POSITIVE, require_number
 from relay_tune.training.random_numbers import without_dropout
+from relay_tune.training.settings import POSITIVE, require_number
 from relay_tune.training.statistics import by_batch, for_inference
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.tuning.tuned_build import build
