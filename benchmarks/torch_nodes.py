@@ -154,7 +154,7 @@ def _sliced(_: Attributes, inputs: Inputs) -> Tensor:
     return data[tuple(parts)]
 
 
-def _split(attributes: Attributes, inputs: Inputs) -> Sequence[Tensor]:
+def _split(attributes: Attributes, inputs: Inputs) -> Any:
     data, axis = inputs[0], attributes.get("axis", 0)
     if len(inputs) > 1 and inputs[1] is not None:
         return data.split(inputs[1].tolist(), axis)
@@ -165,7 +165,10 @@ def _resized(attributes: Attributes, inputs: Inputs) -> Tensor:
     data, _, scales, *sizes = inputs
     factors = tuple(scales[2:].tolist()) if not sizes else None
     size = tuple(sizes[0][2:].tolist()) if sizes else None
-    mode = attributes.get("mode", b"nearest"), attributes.get("coordinate_transformation_mode")
+    mode = (
+        attributes.get("mode", b"nearest"),
+        attributes.get("coordinate_transformation_mode", b"half_pixel"),
+    )
     names = {(b"nearest", b"asymmetric"): "nearest", (b"linear", b"half_pixel"): "bilinear"}
     corners = None if names[mode] == "nearest" else False
     return F.interpolate(data, size, factors, names[mode], align_corners=corners)
