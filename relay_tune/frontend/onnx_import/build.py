@@ -221,6 +221,14 @@ class Builder:
             )
         return weight(array)
 
+    def settled(self, value: Expr) -> Expr:
+        """A constant where the value is known: scales and limits, which are not trained.
+
+        Passes that run before constants are folded ask for their numbers.
+        """
+        known = None if isinstance(value, Constant) else deferred_value(value)
+        return value if known is None else self.constant(known, dtype_of(value))
+
     def filled(self, shape: Sequence[int], value: Any, dtype: str) -> Expr:
         """A constant tensor whose elements are all `value`, however large it is."""
         count = math.prod(shape)

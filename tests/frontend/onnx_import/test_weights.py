@@ -158,3 +158,16 @@ def test_long_chains_of_weights_are_left_to_builds() -> None:
     small = np.full((3, 4), 2.0**-120, np.float32)
     module = rt.from_onnx(_model(nodes, {"w": small}))
     assert rt.build(module, threads=1)(X).shape == (2, 4)
+
+
+def test_scales_and_limits_of_one_element_are_numbers() -> None:
+    """Passes that run before constants are folded find them."""
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["d"]),
+        helper.make_node("Clip", ["d", "low"], ["y"]),
+    ]
+    one = np.array([0.25], np.float32)
+    values = {"scale": one, "zero": np.array([3], np.uint8), "low": one}
+    module = _check(_model(nodes, values), X)
+    assert "reshape" not in str(module)

@@ -192,7 +192,7 @@ def translate_clip(node: OnnxNode, build: Builder) -> Expr:
 
 def _scalar(build: Builder, limit: Expr) -> Expr:
     """A limit as a scalar: some exporters write vectors of one element."""
-    return build.call("reshape", limit, newshape=()) if shape_of(limit) else limit
+    return build.settled(build.call("reshape", limit, newshape=()) if shape_of(limit) else limit)
 
 
 def cast_to(build: Builder, data: Expr, dtype: str) -> Expr:

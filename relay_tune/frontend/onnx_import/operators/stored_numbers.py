@@ -109,7 +109,7 @@ def _vectors(
     if any(rank_of(each) > 1 for each in given):
         return None
     found = [
-        build.call("reshape", each, newshape=()) if shape_of(each) == (1,) else each
+        build.settled(build.call("reshape", each, newshape=()) if shape_of(each) == (1,) else each)
         for each in given
     ]
     if any(rank_of(each) for each in found):
