@@ -14,10 +14,10 @@ LIFETIMES = st.lists(
 )
 
 
-@given(LIFETIMES)
+@given(LIFETIMES, st.sampled_from([None, 0]))
 @settings(max_examples=200, deadline=None)
-def test_no_two_live_tensors_overlap(lifetimes: list[Lifetime]) -> None:
-    plan = plan_memory(lifetimes)
+def test_no_two_live_tensors_overlap(lifetimes: list[Lifetime], limit: int | None) -> None:
+    plan = plan_memory(lifetimes, limit)
     placed = list(zip(lifetimes, plan.offsets, strict=True))
     for number, (a, at) in enumerate(placed):
         assert at % 64 == 0
@@ -49,6 +49,27 @@ def test_the_smallest_gap_that_fits_is_taken() -> None:
         ]
     )
     assert plan.offsets[4] == plan.offsets[2]
+
+
+@given(LIFETIMES)
+@settings(max_examples=100, deadline=None)
+def test_a_plan_with_a_limit_takes_no_more_than_one_without(lifetimes: list[Lifetime]) -> None:
+    whole = plan_memory(lifetimes)
+    assert plan_memory(lifetimes, 0).total <= whole.total
+    assert plan_memory(lifetimes, whole.total) == whole
+
+
+def test_large_tensors_first_leave_fewer_gaps() -> None:
+    # In their order, the last one finds no gap of its size between two that stay.
+    lifetimes = [
+        Lifetime(128, 0, 0),
+        Lifetime(64, 0, 3),
+        Lifetime(64, 1, 3),
+        Lifetime(64, 1, 1),
+        Lifetime(128, 2, 3),
+    ]
+    assert plan_memory(lifetimes).total == 320
+    assert plan_memory(lifetimes, 256).total == 256
 
 
 def test_nothing_needs_nothing() -> None:
