@@ -168,6 +168,16 @@ def test_products_and_parts_share_a_concatenation(count: int, concatenations: in
     assert calls["concatenate"] == concatenations
 
 
+def test_concatenations_of_themselves_are_not_taken_apart() -> None:
+    """(x, x), ((x, x), (x, x)) and so on have more parts than fit into memory."""
+    lines = [f"let %c{n + 1} = concatenate((%c{n}, %c{n})) * 2f;" for n in range(3)]
+    shapes = {"c0": (1, 4), "y": (8, 4)}
+    assert _joined(_module(shapes, f"{''.join(lines)} %c3 + %y"))["concatenate"] == 3
+    lines = [f"let %c{n + 1} = concatenate((%c{n}, %c{n}));" for n in range(40)]
+    module = _module({"c0": (1, 4)}, f"{''.join(lines)} strided_slice(%c40, begin=[0], end=[1])")
+    assert _calls(JoinSums()(module))["concatenate"] == 40
+
+
 def test_a_long_sum_is_joined() -> None:
     """Longer than what a function may call itself."""
     steps = 1500

@@ -45,8 +45,9 @@ class Concatenations:
         return joined
 
     def _enter(self, parts: tuple[Expr, ...], axis: int, joined: Call) -> None:
-        self._parts[axis, joined] = parts
+        """One in which a part is twice has no order to take, and stays a part itself."""
         if len(set(parts)) == len(parts):
+            self._parts[axis, joined] = parts
             self._known.setdefault((axis, frozenset(parts)), (parts, joined))
 
 
