@@ -86,7 +86,7 @@ def _parts(stage: Computed, steps: int, constants: Collection[Tensor]) -> tuple[
     if not isinstance(body.body, Binary) or body.body.operation != "mul":
         return None
     extents = [axis.extent for axis in body.axes]
-    if any(map(is_symbolic, (*stage.shape, *extents))):
+    if any(map(is_symbolic, (*stage.shape, *extents))) or 2 * prod(extents) < LEAST_PARTS * steps:
         return None
     operands = {load.tensor for load in loads(body.body)}
     if len(operands) < 2 or operands & set(constants):

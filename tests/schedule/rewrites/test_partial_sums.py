@@ -126,3 +126,7 @@ def test_rows_follow_parts_but_not_those_of_transformed_images():
     assert PARTIAL_SUMS(steps=256).can_be_followed_by(ROWS)
     filtered = WINOGRAD(tile=4) + PARTIAL_SUMS(steps=256)
     assert not filtered.can_be_followed_by(ROWS)
+
+
+def test_empty_sums_have_no_parts():
+    assert not any("partial_sums" in str(each) for each in plan_program(dense(4, 0, 8)).algorithms)
