@@ -18,6 +18,7 @@ from relay_tune.transform.language.a_normal_form import is_a_normal_form
 from relay_tune.transform.language.basic_block_normal_form import is_basic_block_normal_form
 from relay_tune.transform.language.eta_expand import EtaExpand
 from relay_tune.transform.language.inline import Inline
+from relay_tune.transform.language.propagate_constants import PropagateConstants
 from relay_tune.transform.language.to_cps import ToCps
 from relay_tune.transform.language.un_cps import UnCps
 from relay_tune.transform.row_sums.collect_rows import CollectRows
@@ -37,6 +38,7 @@ PASSES: dict[str, Callable[[Module], Module]] = {
     "join_sums": JoinSums(),
     "collect_rows": CollectRows(),
     "inline": Inline(maximum_size=60),
+    "propagate_constants": PropagateConstants(),
 }
 """Where options make a pass do more, it has them; continuation passing is there and back."""
 

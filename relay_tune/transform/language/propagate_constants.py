@@ -12,10 +12,11 @@ after:
     def @main(%x: Tensor[(4), float32]) { @cell(%x) }
 
 A parameter is a constant where every call of the function is known and gives it the same one; that
-a recursive function hands it on to itself changes nothing. So kernels find their weights in the
-arguments of operators, and can have them in the order in which they read them. This is the
-optimistic interprocedural propagation of Wegman and Zadeck, "Constant Propagation with Conditional
-Branches" (TOPLAS 1991), section 6, without the branches.
+a recursive function hands it on to itself changes nothing. Where its type has sizes with names, or
+open ones, it stays: other values of the function have these sizes, too. So kernels find their
+weights in the arguments of operators, and can have them in the order in which they read them. This
+is the optimistic interprocedural propagation of Wegman and Zadeck, "Constant Propagation with
+Conditional Branches" (TOPLAS 1991), section 6, without the branches.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import ClassVar
 from relay_tune.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rewrite_with_original
+from relay_tune.ir.types import TensorType
 from relay_tune.typing.infer import infer_types
 
 LARGEST_COMPARED = 4096
@@ -145,7 +147,7 @@ class _ConstantFlow:
                     continue
                 case _:
                     return True, None
-        if len(values) > 1:
+        if len(values) > 1 or not all(_has_type_of(var, value) for value in values.values()):
             return True, None
         return bool(values), next(iter(values.values()), None)
 
@@ -165,6 +167,13 @@ class _ConstantFlow:
             parts = (node.body,)
         found = (self.target(part) for part in parts)
         return {function for function in found if function is not None}
+
+
+def _has_type_of(var: Var, constant: Constant) -> bool:
+    """Whether a variable has the sizes of a constant; there may be names for them instead."""
+    type_ = var.annotation or var.type
+    data = constant.data
+    return type_ is None or type_ == TensorType(data.shape, data.dtype.name)
 
 
 def _identity(constant: Constant) -> Hashable:

@@ -83,3 +83,17 @@ def @main(%n: int32, %x: {ROW}, %w: {MATRIX}) {{
     assert "%scale" not in text and "%v" not in text
     x = np.ones((1, 4), "float32")
     np.testing.assert_array_equal(interpret(after, 2, x), interpret(before, 2, x))
+
+
+def test_a_parameter_whose_sizes_have_names_stays() -> None:
+    before, after = propagated(
+        f"""
+def @f(%x: Tensor[(n, 4), float32], %y: Tensor[(n, 4), float32]) -> Tensor[(n, 4), float32] {{
+  %x + %y
+}}
+def @main(%a: {MATRIX}, %w: {MATRIX}) {{ @f(%w, %a) }}
+"""
+    )
+    assert parameters(after, "f") == ["x", "y"]
+    a = np.ones((2, 4), "float32")
+    np.testing.assert_array_equal(interpret(after, a), interpret(before, a))
