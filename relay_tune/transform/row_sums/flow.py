@@ -137,6 +137,8 @@ class _Walk(Flow):
                 return self.slot(node.body)
             case If():
                 return self._joined((node.true_branch, node.false_branch))
+            case Match(clauses=()):  # nothing comes out of it
+                return self._unknown(node)
             case Match():
                 for clause in node.clauses:
                     self._bind(clause, self.slot(node.value))
