@@ -9,6 +9,7 @@
 derivatives    rt.grad, rt.value_and_grad, rt.jvp, rt.vjp, rt.hessian_vector
 parameters     which constants of a network are trained
 losses         what is minimised
+chosen_loss    the one of a step, checked against what the network returns
 optimisers     how a gradient changes a parameter, and schedules of the learning rate
 program        a training step as a program
 many_steps     many of them as one program

@@ -17,13 +17,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relay_tune.arguments import did_you_mean, instance_of, wrong_type
-from relay_tune.errors import InputError, RelayError
+from relay_tune.errors import InputError
 from relay_tune.ir.dtypes import is_float
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op_rules.typed import call, constant_of
-from relay_tune.training.losses import LOSSES, Loss
+from relay_tune.training.chosen_loss import check_own_loss, chosen_loss, loss_of
+from relay_tune.training.losses import Loss
 from relay_tune.training.optimisers import Optimiser, clipped
 from relay_tune.training.parameters import parameters_of, with_parameters, with_statistics
 from relay_tune.training.random_numbers import with_numbered_keys
@@ -35,7 +36,7 @@ from relay_tune.training.statistics import (
 from relay_tune.transform.gradient.entry import differentiated
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.language.inline import Inline
-from relay_tune.typing.infer import infer_expr, infer_types
+from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_text import type_text
 
 GRADIENT = "gradient"
@@ -179,12 +180,12 @@ def _lossy(
     rest = [param for param in main.params if param.name not in data]
     value: Expr = output
     if loss is None:
-        _check_own_loss(result)
+        check_own_loss(result)
     else:
-        compute, wanted = _loss(loss, result, target)
+        compute, wanted = chosen_loss(loss, result, target)
         label = _free_name("target", {param.name for param in main.params})
         inputs.append(Var(label, wanted, type=wanted))
-        value = _computed(compute, output, inputs[-1])
+        value = loss_of(compute, output, inputs[-1])
     body = _with_statistics(main.body, output, value, statistics)
     function = Function((*inputs, *rest), body)
     return tuple(each.name for each in inputs), network.with_function("main", function)
@@ -206,46 +207,6 @@ def _with_statistics(body: Expr, output: Var, loss: Expr, statistics: Sequence[S
     return Let(results, together, Let(output, TupleGetItem(results, 0), Tuple((loss, *values))))
 
 
-def _check_own_loss(result: Type | None) -> None:
-    """InputError unless a network's result can be minimised."""
-    if isinstance(result, TensorType) and not result.shape and is_float(result.dtype):
-        return
-    raise InputError(
-        "Without a loss, the result of the network is minimised, but it is "
-        f"{'unknown' if result is None else type_text(result)}.",
-        remedy="Let it return one floating-point number, or name a loss.",
-    )
-
-
-def _computed(compute: Loss, output: Var, target: Var) -> Expr:
-    """The loss of an output and a target; InputError where they do not fit, or it is no number."""
-    assert output.type is not None
-    assert target.type is not None
-    found: object = None
-    try:
-        found = compute(output, target)
-        type_ = infer_expr(found).type if isinstance(found, Expr) else None
-    except RelayError as error:
-        raise InputError(
-            f"The loss cannot be computed of the output, {type_text(output.type)}, and the target, "
-            f"{type_text(target.type)}: {error.message}",
-            notes=error.notes,
-            remedy="Give the type that the loss takes: target=rt.TensorType((32,), 'int64').",
-        ) from error
-    if not isinstance(found, Expr):
-        raise wrong_type("What the loss returns", "an expression", found, _EXAMPLE)
-    if not (isinstance(type_, TensorType) and not type_.shape and is_float(type_.dtype)):
-        raise InputError(
-            f"The loss returns {'unknown' if type_ is None else type_text(type_)}, but must return "
-            "one floating-point number.",
-            remedy=_EXAMPLE,
-        )
-    return found
-
-
-_EXAMPLE = "Return a mean or a sum, such as rt.op.reduction.mean(distance * distance)."
-
-
 def _counter(taken: Collection[str]) -> Var:
     """The variable of a step's number."""
     type_ = TensorType((), "int64")
@@ -257,27 +218,6 @@ def _free_name(name: str, taken: Collection[str]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-def _loss(loss: str | Loss, output: Type | None, target: Type | None) -> tuple[Loss, Type]:
-    """The function, and the type of the target."""
-    if callable(loss):
-        wanted = target or output
-        assert wanted is not None
-        return loss, wanted
-    known = LOSSES.get(loss)
-    if known is None:
-        raise InputError(
-            f"There is no loss {loss!r}.",
-            remedy=did_you_mean(str(loss), LOSSES, f"Give one of: {', '.join(LOSSES)}."),
-        )
-    if not isinstance(output, TensorType):
-        raise InputError(
-            f"The loss {loss} is that of one tensor, but the network returns "
-            f"{'nothing' if output is None else type_text(output)}.",
-            remedy="Give a network with one output, or a loss of your own.",
-        )
-    return known.loss, target or known.target(output)
 
 
 def _with_updates(
