@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from relay_tune.arguments import whole_number
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType, Type
@@ -200,7 +201,7 @@ def step(
     Raises InputError where these do not fit, RelayError where there is no derivative.
     """
     chosen = SGD() if optimiser is None else optimiser
-    _check_options(chosen, clip)
+    _check_options(chosen, clip, seed)
     trained = by_batch(network) if batch_statistics else network
     program = step_program(trained, loss, chosen, parameters, target, clip, seed)
     values = _first_values(trained, program, parameters)
@@ -210,8 +211,8 @@ def step(
     return TrainingStep(trained, program, build_model, values)
 
 
-def _check_options(optimiser: object, clip: object) -> None:
-    """InputError unless these are an optimiser and a positive number."""
+def _check_options(optimiser: object, clip: object, seed: object) -> None:
+    """InputError unless these are an optimiser, a positive number and a whole one, or None."""
     is_one = hasattr(optimiser, "updated") and hasattr(optimiser, "states")
     if not is_one or isinstance(optimiser, type):
         raise InputError(
@@ -220,6 +221,8 @@ def _check_options(optimiser: object, clip: object) -> None:
         )
     if clip is not None:
         require_number(clip, "clip", POSITIVE)
+    if seed is not None:
+        whole_number(seed, "seed", 0)
 
 
 def _first_values(

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 
 import relay_tune as rt
 from relay_tune.op import reduction
+from tests.training.network import with_constants
 
 WIDTH = 400
 NETWORK = f"""
@@ -113,3 +114,8 @@ def test_a_seed_of_nothing_is_refused() -> None:
         rt.training.step(
             plain, "mean_squared_error", parameters={"w": np.ones(3, np.float32)}, seed=1
         )
+
+
+def test_a_seed_is_a_whole_number() -> None:
+    with pytest.raises(rt.InputError, match="seed is 'a', but must be a whole number"):
+        rt.training.step(with_constants(), "cross_entropy", seed="a")  # type: ignore[arg-type]
