@@ -1,11 +1,13 @@
 """Training steps beside torch: the same networks, losses, optimisers and first weights, in turns.
 
     python -m benchmarks.training_steps [NAME ...] [--threads 1 2] [--compile] [--losses 200]
+    python -m benchmarks.training_steps mlp lenet --threads 1 --jax
 
 Each network is written in torch and exported to ONNX in training mode, but for `tree_lstm`, whose
 recursion over trees is a program in Python (`benchmarks/tree_training.py`). A step is the forward
 sweep, the backward sweep and the update of all parameters. Printed are medians in milliseconds and
 the ratio to the fastest of the others. `--losses N` compares the losses of N steps instead.
+`--jax` takes JAX in, for sequential networks and one number of threads in a run.
 """
 
 from __future__ import annotations
@@ -203,12 +205,14 @@ class Steps:
         ours, theirs: give the loss of a batch.
         batches: the arguments of the one and of the other.
         compiled: makes the step of the compiled network in torch; None: that is not timed.
+        jitted: makes the step in JAX, which takes our batches; None: it is not written there.
     """
 
     ours: Callable[..., float]
     theirs: Callable[..., float]
     batches: Iterator[tuple[Any, Any]]
     compiled: Callable[[], Callable[..., float]] | None = None
+    jitted: Callable[[], Callable[..., float]] | None = None
 
 
 def _network_steps(name: str, threads: int) -> Steps:
@@ -226,15 +230,30 @@ def _network_steps(name: str, threads: int) -> Steps:
         for inputs, targets in _batches(task, tuple(network(example).shape))
     )
     compiled = partial(_compiled_step, network, task)
-    return Steps(ours, _torch_step(network, task), batches, compiled)
+    jitted = partial(_jitted_step, network, threads) if isinstance(network, nn.Sequential) else None
+    return Steps(ours, _torch_step(network, task), batches, compiled, jitted)
 
 
 def _compiled_step(network: nn.Module, task: Task) -> Callable[[Any, Any], Any]:
     return _torch_step(torch.compile(network), task)
 
 
+def _jitted_step(network: nn.Sequential, threads: int) -> Callable[[Any, Any], Any]:
+    from benchmarks.jitted_steps import jitted_step  # noqa: PLC0415  (JAX need not be installed)
+
+    return jitted_step(network, 0.01, threads)
+
+
 def _tree_steps(_: str, threads: int) -> Steps:
     return Steps(*tree_steps(threads))
+
+
+@dataclass(frozen=True)
+class Peers:
+    """Which peers run beside torch as it is: torch.compile, and JAX."""
+
+    compiled: bool
+    jitted: bool
 
 
 CASES: dict[str, Callable[[str, int], Steps]] = {
@@ -243,7 +262,7 @@ CASES: dict[str, Callable[[str, int], Steps]] = {
 }
 
 
-def run(name: str, threads: int, with_compile: bool, losses: int) -> None:
+def run(name: str, threads: int, losses: int, peers: Peers) -> None:
     """Time or compare the steps of one network."""
     torch.set_num_threads(threads)
     steps = CASES[name](name, threads)
@@ -255,9 +274,12 @@ def run(name: str, threads: int, with_compile: bool, losses: int) -> None:
         "relay_tune": lambda: steps.ours(*own),
         "torch eager": lambda: steps.theirs(*other),
     }
-    if with_compile and steps.compiled is not None:
+    if peers.compiled and steps.compiled is not None:
         compiled = steps.compiled()
         runs["torch.compile"] = lambda: compiled(*other)
+    if peers.jitted and steps.jitted is not None:
+        jitted = steps.jitted()
+        runs["jax"] = lambda: jitted(*own)
     seconds = interleaved_medians(runs, rounds=7)
     ours = seconds.pop("relay_tune")
     others = "  ".join(f"{each} {time * 1e3:8.2f}" for each, time in seconds.items())
@@ -290,11 +312,15 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", default=list(CASES))
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--compile", action="store_true", help="torch.compile as well")
+    parser.add_argument("--jax", action="store_true", help="JAX as well")
     parser.add_argument("--losses", type=int, default=0, help="compare losses of so many steps")
     options = parser.parse_args()
+    if options.jax and len(options.threads) > 1:
+        parser.error("--jax takes one number of threads in a run")
+    peers = Peers(options.compile, options.jax)
     for threads in options.threads[: 1 if options.losses else None]:
         for name in options.names:
-            run(name, threads, options.compile, options.losses)
+            run(name, threads, options.losses, peers)
 
 
 if __name__ == "__main__":
