@@ -1,10 +1,13 @@
-"""Derivatives: grad, vjp and jvp of functions, and stop_gradient.
+"""Derivatives: grad, vjp and jvp of functions, stop_gradient, and rules of users' functions.
 
     %g = grad(@loss, wrt=[1]);       a function of the same parameters, which returns
     %g(%batch, %weights)             (the loss, (its derivative with regard to %weights,))
 
+    %f = custom_vjp(@round, @forward, @backward);     @round, whose adjoints these two compute
+
 They are no computations on tensors: the pass `differentiate` replaces them by functions of the
-program before anything else happens. `derivative` stands for one of them in between.
+program before anything else happens. `derivative` stands for a derivative in between, `ruled` for
+a call of a function with a rule.
 """
 
 from __future__ import annotations
@@ -19,6 +22,11 @@ from relay_tune.ir.types import Type
 from relay_tune.op.elements import Array
 from relay_tune.typing.relations.derivative import derivative as derivative_relation
 from relay_tune.typing.relations.derivative import gradient, pullback, pushforward
+from relay_tune.typing.relations.derivative_rules import (
+    custom_pullback,
+    custom_pushforward,
+    first_of,
+)
 from relay_tune.typing.relations.elementwise import identity
 
 
@@ -47,6 +55,17 @@ class RequestAttributes(Attributes):
     mode: str = "gradient"
 
 
+@dataclass(frozen=True)
+class RuledAttributes(Attributes):
+    """Attributes of ruled.
+
+    Attributes:
+        captured: how many of the leading parameters of the function no rule has adjoints for.
+    """
+
+    captured: int = 0
+
+
 def _no_value(attributes: Attributes, *arguments: object) -> object:
     raise BuildError(
         "A derivative has no value before it is made a program.",
@@ -68,8 +87,28 @@ def _of_functions(name: str, relation: Relation, documentation: str) -> Operator
     )
 
 
+def _with_rule(
+    name: str, arguments: tuple[str, ...], relation: Relation, documentation: str
+) -> Operator:
+    return register(
+        Operator(
+            name=name,
+            arguments=("function", *arguments),
+            relation=relation,
+            kind=FusionKind.OPAQUE,
+            composition=_itself,
+            reference=_first,
+            documentation=documentation,
+        )
+    )
+
+
 def _itself(attributes: Attributes, arguments: Sequence[Expr], types: Sequence[Type]) -> Expr:
     return arguments[0]
+
+
+def _first(attributes: Attributes, value: object, *others: object) -> object:
+    return value
 
 
 def _copied(attributes: Attributes, data: Array) -> Array:
@@ -103,6 +142,32 @@ derivative = register(
         attributes=RequestAttributes,
         reference=_no_value,
         documentation="The value of a call of a function, with its derivative.",
+    )
+)
+custom_vjp = _with_rule(
+    "custom_vjp",
+    ("forward", "backward"),
+    custom_pullback,
+    "`function`, whose adjoints are computed by `backward` from what `forward` returns beside the "
+    "result, and from the adjoint of the result.",
+)
+custom_jvp = _with_rule(
+    "custom_jvp",
+    ("tangent",),
+    custom_pushforward,
+    "`function`, of which `tangent` computes the result and its tangent.",
+)
+ruled = register(
+    Operator(
+        name="ruled",
+        arguments=("value", "adjoints", "tangent"),
+        relation=first_of,
+        kind=FusionKind.OPAQUE,
+        attributes=RuledAttributes,
+        composition=_itself,
+        reference=_first,
+        documentation="The value of a call of a function, with calls of the functions that "
+        "compute its derivatives.",
     )
 )
 stop_gradient = register(

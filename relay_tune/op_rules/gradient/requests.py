@@ -1,4 +1,4 @@
-"""The operators that ask for the derivative of a function."""
+"""The operators that ask for the derivative of a function, and those that say how it is computed."""
 
 from __future__ import annotations
 
@@ -11,3 +11,9 @@ REQUESTS: OperatorTable[str] = OperatorTable(
 
 DERIVATIVE: OperatorTable[bool] = OperatorTable({"derivative": True})
 """The operator that stands for the value of a call together with its derivative."""
+
+RULES: OperatorTable[str] = OperatorTable({"custom_vjp": "adjoint", "custom_jvp": "tangent"})
+"""The mode of derivatives that each of them gives a function a rule for."""
+
+RULED: OperatorTable[bool] = OperatorTable({"ruled": True})
+"""The operator that stands for a call of a function with a rule."""

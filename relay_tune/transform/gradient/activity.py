@@ -28,6 +28,7 @@ from relay_tune.ir.traversal import children, pattern_vars, post_order
 from relay_tune.ir.types import RefType
 from relay_tune.op_rules.gradient.table import GRADIENT
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
+from relay_tune.transform.gradient.ruled import RuledFunction
 from relay_tune.transform.gradient.typed_nodes import type_of
 from relay_tune.typing.call_graph import used_globals
 
@@ -41,12 +42,14 @@ class Activity:
     Attributes:
         variables: those that change.
         params: the places of the parameters of each function that change in some call.
+        ruled: the functions with rules of their own, which are not looked into.
         results: the functions whose results change.
         with_cells: the functions in which cells with floats are created, read or written.
     """
 
     functions: Mapping[str, Function]
     types: AdjointTypes
+    ruled: Mapping[str, RuledFunction] = field(default_factory=dict)
     variables: set[Var] = field(default_factory=set)
     params: dict[str, set[int]] = field(default_factory=dict)
     results: set[str] = field(default_factory=set)
@@ -111,7 +114,7 @@ class Activity:
         while pending:
             name = pending.pop()
             if name not in reached and name in self.functions:
-                reached[name] = used_globals(self.functions[name])
+                reached[name] = () if name in self.ruled else used_globals(self.functions[name])
                 pending += reached[name]
         callers: dict[str, list[str]] = {}
         for name, used in reached.items():
@@ -182,8 +185,11 @@ class Activity:
         if name is not None:
             self._callers.setdefault(callee, set()).add(name)
         active = {i for i, argument in enumerate(call.arguments) if self.is_active(argument)}
+        if callee in self.ruled:
+            self.ruled[callee].require_constant(active, self.types)
+            return bool(active)
         known = self.params.get(callee)
         if known is None or not active <= known:
             self.params[callee] = (known or set()) | active
             self._pending.append(callee)
-        return callee in self.results
+        return callee in self.results and (bool(active) or callee in self.with_cells)

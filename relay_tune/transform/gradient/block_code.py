@@ -9,7 +9,11 @@ from relay_tune.ir.types import UNIT, TupleType, Type
 from relay_tune.op_rules.gradient.rule import Adjoint
 from relay_tune.transform.gradient.activity import Activity
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
-from relay_tune.transform.gradient.adjoint_values import AdjointValues, fields_of_adjoint
+from relay_tune.transform.gradient.adjoint_values import (
+    AdjointValues,
+    UserValues,
+    fields_of_adjoint,
+)
 from relay_tune.transform.gradient.swept import Adjoints
 from relay_tune.transform.gradient.tapes import Tapes
 from relay_tune.transform.gradient.typed_nodes import (
@@ -27,17 +31,22 @@ class Knowledge:
 
     Attributes:
         types: adjoints of types.
-        values: adjoints as expressions.
+        user: adjoints as values of the types that they belong to.
         activity: which variables change.
         tapes: the data types of tapes.
         definitions: what variables are bound to.
     """
 
     types: AdjointTypes
-    values: AdjointValues
+    user: UserValues
     activity: Activity
     tapes: Tapes
     definitions: dict[Expr, Expr] = field(default_factory=dict)
+
+    @property
+    def values(self) -> AdjointValues:
+        """Adjoints as expressions."""
+        return self.user.adjoints
 
 
 @dataclass

@@ -14,6 +14,7 @@ from relay_tune.ir.expr import Call, Expr, Function, GlobalVar
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order, rewrite
 from relay_tune.op_rules.matching import is_opaque_function
+from relay_tune.transform.gradient.ruled import is_ruled
 from relay_tune.transform.language.inline import inlined_call
 from relay_tune.transform.module_pass import with_body
 from relay_tune.typing.call_graph import recursive_groups, used_globals
@@ -35,6 +36,20 @@ def reachable(module: Module, name: str) -> set[str]:
     return found
 
 
+def differentiated_with(module: Module, name: str) -> set[str]:
+    """The functions that are looked into where a function is differentiated: those that it
+    reaches, but not by way of those with rules of their own."""
+    found: set[str] = set()
+    pending = list(used_globals(module[name]))
+    while pending:
+        current = pending.pop()
+        if current not in found and current in module.functions:
+            found.add(current)
+            if not is_ruled(module[current]):
+                pending += used_globals(module[current])
+    return found
+
+
 def inlined(
     module: Module, names: Collection[str], into: Collection[str], most: int = SMALL
 ) -> Module:
@@ -50,6 +65,8 @@ def inlined(
     functions = dict(module.functions)
     for group in recursive_groups(module):
         for name in (each for each in group if each in into):
+            if is_ruled(module[name]):
+                continue
             function = functions[name] = _with_bodies(module[name], chosen)
             is_recursive = len(group) > 1 or name in used_globals(function)
             is_wanted = calls[name] == 1 or _has_at_most(function, most)

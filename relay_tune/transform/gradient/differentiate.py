@@ -37,10 +37,11 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.op_rules.gradient.requests import DERIVATIVE
 from relay_tune.op_rules.matching import is_opaque_function
-from relay_tune.transform.gradient.calls import inlined, reachable
+from relay_tune.transform.gradient.calls import differentiated_with, inlined, reachable
 from relay_tune.transform.gradient.level import differentiated
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.requests import has_requests, with_derivatives
+from relay_tune.transform.gradient.ruled import rule_names, ruled_functions, without_rules
 from relay_tune.transform.language.defunctionalize import Defunctionalize
 from relay_tune.transform.language.operands import rewrite_operands
 from relay_tune.transform.language.polymorphism import contains_function, is_polymorphic
@@ -80,8 +81,10 @@ def _differentiated(module: Module) -> Module:
     while pending := _ready(module):
         module = infer_types(differentiated(module, pending))
         made += pending
-    module = _still_used(module)
-    return _still_used(inlined(module, made, list(module.functions), most=0))
+    ruled, rules = [*ruled_functions(module)], rule_names(module)
+    module = _still_used(infer_types(without_rules(module)) if ruled else module)
+    module = _still_used(inlined(module, [*made, *ruled], list(module.functions), most=0))
+    return _still_used(inlined(module, rules, list(module.functions))) if ruled else module
 
 
 def _requests(module: Module) -> list[str]:
@@ -96,7 +99,7 @@ def _requests(module: Module) -> list[str]:
 def _ready(module: Module) -> list[str]:
     """Those that need no other ones first."""
     open_ = _requests(module)
-    ready = [name for name in open_ if not reachable(module, name) & set(open_)]
+    ready = [name for name in open_ if not differentiated_with(module, name) & set(open_)]
     if open_ and not ready:
         raise BuildError(
             f"The derivative @{open_[0]} is part of the function that it is the derivative of.",

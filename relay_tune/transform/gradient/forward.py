@@ -40,10 +40,16 @@ from relay_tune.op_rules.gradient.rule import Adjoint
 from relay_tune.op_rules.gradient.table import tangents_of
 from relay_tune.transform.gradient.activity import Activity
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
-from relay_tune.transform.gradient.adjoint_values import AdjointValues, fields_of_adjoint
+from relay_tune.transform.gradient.adjoint_values import (
+    AdjointValues,
+    UserValues,
+    fields_of_adjoint,
+)
 from relay_tune.transform.gradient.cells import is_pair
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.patterns import matched_value, with_names
+from relay_tune.transform.gradient.ruled import RuledFunction
+from relay_tune.transform.gradient.ruled_calls import carry_through
 from relay_tune.transform.gradient.typed_nodes import (
     Binding,
     cell_read,
@@ -84,19 +90,27 @@ class Forward:
 
     Attributes:
         source: the functions of the module, in A-normal form.
+        user: adjoints as values of the types that they belong to.
+        ruled: the functions with rules of their own.
         functions: those that are added.
         tangents: of variables, as far as they are not zero.
     """
 
     source: Mapping[str, Function]
     types: AdjointTypes
-    values: AdjointValues
+    user: UserValues
     activity: Activity
     names: Names
+    ruled: Mapping[str, RuledFunction] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
     tangents: dict[Expr, Adjoint] = field(default_factory=dict)
     _definitions: dict[Expr, Expr] = field(default_factory=dict)
     _made: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def values(self) -> AdjointValues:
+        """Tangents as expressions."""
+        return self.user.adjoints
 
     def block(self, body: Expr) -> Going:
         """A block with tangents; those of variables from around it are known."""
@@ -137,6 +151,10 @@ class Forward:
             match value:
                 case If() | Match():
                     yield self._branches(var, value, out)
+                case Call(callee=GlobalVar(name=name)) if name in self.ruled:
+                    given = [self.tangents.get(argument) for argument in value.arguments]
+                    tangent = carry_through(self.ruled[name], self.user, var, value, given, out)
+                    self._set(var, tangent, out)
                 case Call(callee=GlobalVar(name=name)):
                     yield self._call(var, value, name, out)
                 case _:

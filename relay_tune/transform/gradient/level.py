@@ -16,12 +16,13 @@ from relay_tune.transform.gradient.activity import Activity
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.adjoint_values import AdjointValues, UserValues
 from relay_tune.transform.gradient.block_code import Knowledge
-from relay_tune.transform.gradient.calls import reachable
+from relay_tune.transform.gradient.calls import differentiated_with, reachable
 from relay_tune.transform.gradient.cells import holds_floats, with_pairs
 from relay_tune.transform.gradient.constructors import Definitions
 from relay_tune.transform.gradient.forward import Forward
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.reverse import Reverse
+from relay_tune.transform.gradient.ruled import is_ruled, ruled_functions
 from relay_tune.transform.gradient.swept import substituted
 from relay_tune.transform.gradient.tapes import Tapes
 from relay_tune.transform.gradient.told_types import with_told_types
@@ -59,13 +60,14 @@ def differentiated(module: Module, names: Sequence[str]) -> Module:
     values, tapes = AdjointValues(types, free), Tapes(free)
     module = _prepared(module, names, values)
     requests = [_request(module, name) for name in names]
-    activity = Activity(module.functions, types)
+    ruled = ruled_functions(module)
+    activity = Activity(module.functions, types, ruled)
     activity.spread(
         [each.body for each in requests], {var for each in requests for var in each.wrt}
     )
-    reverse = Reverse(module.functions, Knowledge(types, values, activity, tapes), free)
     user = UserValues(values)
-    forward = Forward(module.functions, types, values, activity, free)
+    reverse = Reverse(module.functions, Knowledge(types, user, activity, tapes), free, ruled)
+    forward = Forward(module.functions, types, user, activity, free, ruled)
     made = {
         each.name: _forward(forward, user, each)
         if each.mode == "tangent"
@@ -85,7 +87,7 @@ def differentiated(module: Module, names: Sequence[str]) -> Module:
 def _prepared(module: Module, names: Sequence[str], values: AdjointValues) -> Module:
     """The typed module with what is differentiated in A-normal form, and pairs of cells in it;
     types change at bindings of atoms only."""
-    used = {each for name in names for each in {name} | reachable(module, name)}
+    used = {each for name in names for each in {name} | differentiated_with(module, name)}
     functions = {name: each for name, each in module.functions.items() if name in used}
     nodes = post_order(*functions.values())
     if any(holds_floats(node, values) for node in nodes):
@@ -145,11 +147,11 @@ def _request(module: Module, name: str) -> _Request:
 
 
 def _inlined(module: Module, call: Expr) -> Expr:
-    """The body of the function that is called, in the arguments of the call; if it calls itself,
-    the call."""
+    """The body of the function that is called, in the arguments of the call; if it calls itself
+    or has a rule, the call."""
     assert isinstance(call, Call) and isinstance(call.callee, GlobalVar), call
     name = call.callee.name
-    if name in reachable(module, name):
+    if name in reachable(module, name) or is_ruled(module[name]):
         return call
     callee = module[name]
     return substituted(callee.body, dict(zip(callee.params, call.arguments, strict=True)))

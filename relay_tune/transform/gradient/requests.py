@@ -19,7 +19,8 @@ after:
       derivative(%0, (%y, %a), (), wrt=[1], mode="gradient")
     }
 
-A function that is not written out is a parameter of the one that is added.
+A function that is not written out is a parameter of the one that is added. A function with a rule
+of its own, `custom_vjp(@f, ..)`, becomes one of the module, too (`added_rules.py`).
 """
 
 from __future__ import annotations
@@ -32,10 +33,17 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.operator import find_operator
 from relay_tune.ir.traversal import free_vars, post_order, rewrite_with_original, use_counts
 from relay_tune.ir.types import FuncType, Type
-from relay_tune.op_rules.gradient.requests import REQUESTS
+from relay_tune.op_rules.gradient.requests import REQUESTS, RULES
 from relay_tune.op_rules.matching import attributes_of, is_opaque_function
+from relay_tune.transform.gradient.added_rules import (
+    AddedRule,
+    Pullback,
+    Rule,
+    Target,
+    TypedTarget,
+)
 from relay_tune.transform.gradient.names import Names
-from relay_tune.transform.gradient.typed_nodes import type_of
+from relay_tune.transform.gradient.typed_nodes import Binding, let_block, type_of
 from relay_tune.transform.language.fresh_copy import fresh_copy
 from relay_tune.transform.language.let_blocks import is_atom
 from relay_tune.transform.module_pass import with_body
@@ -50,27 +58,21 @@ ENDINGS: Mapping[str, str] = {
 
 
 def has_requests(module: Module) -> bool:
-    """Whether a derivative is asked for anywhere."""
+    """Whether a derivative is asked for anywhere, or a function has a rule for it."""
     nodes = post_order(*module.functions.values())
-    return any(REQUESTS.rule_of(node) is not None for node in nodes)
+    return any(REQUESTS.rule_of(node) or RULES.rule_of(node) for node in nodes)
 
 
 def with_derivatives(module: Module, names: Names) -> Module:
     """The typed module in which derivatives are calls of functions of the module."""
-    requests = _Requests(names, module.functions)
+    nodes = post_order(*module.functions.values())
+    modes = frozenset(mode for node in nodes if (mode := REQUESTS.rule_of(node)) is not None)
+    requests = _Requests(names, module.functions, modes)
     functions = {
         name: function if function.is_primitive else requests.replaced(name, function)
         for name, function in module.functions.items()
     }
     return infer_types(replace(module, functions={**functions, **requests.functions}))
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """A function of the module, and what is known of its leading parameters."""
-
-    name: str
-    captured: tuple[Var, ...] = ()
 
 
 @dataclass
@@ -79,15 +81,18 @@ class _Requests:
 
     names: Names
     source: Mapping[str, Function]
+    modes: frozenset[str]
     functions: dict[str, Function] = field(default_factory=dict)
     _made: dict[tuple[str, tuple[int, ...], str], str] = field(default_factory=dict)
-    _closures: dict[Expr, _Target] = field(default_factory=dict)
+    _closures: dict[Expr, Target] = field(default_factory=dict)
     """Closures that were put in place of requests."""
+    _rules: dict[str, Rule] = field(default_factory=dict)
+    """Of functions with rules, by the names of those that stand for them."""
 
     def replaced(self, name: str, function: Function) -> Function:
         """A function without requests."""
         nodes = list(post_order(function.body, enter=lambda node: not is_opaque_function(node)))
-        if not any(REQUESTS.rule_of(node) is not None for node in nodes):
+        if not any(REQUESTS.rule_of(node) or RULES.rule_of(node) for node in nodes):
             return function
         variables = {node.value: node.var for node in nodes if isinstance(node, Let)}
         values: dict[Var, Expr] = {}
@@ -96,6 +101,8 @@ class _Requests:
             mode = REQUESTS.rule_of(original)
             if mode is not None and isinstance(node, Call):
                 node = self._request(name, original, node, mode, values)
+            elif isinstance(node, Call) and RULES.rule_of(original) is not None:
+                node = self._with_rule(name, original, node, values)
             elif isinstance(node, Call):
                 node = self._direct(node, values)
             if original in variables:
@@ -124,32 +131,86 @@ class _Requests:
     def _request(
         self, owner: str, original: Expr, node: Call, mode: str, values: Mapping[Var, Expr]
     ) -> Expr:
-        given = node.arguments[0]
-        type_ = type_of(original.arguments[0]) if isinstance(original, Call) else None
+        assert isinstance(original, Call)
+        type_ = type_of(original.arguments[0])
         assert isinstance(type_, FuncType)
         wrt = attributes_of(node).wrt
         chosen = tuple(range(len(type_.params))) if wrt is None else wrt
+        outer: list[Binding] = []
+        target = self._target(owner, node.arguments[0], type_, values, outer)
+        return let_block(outer, self._closure(owner, target, type_, chosen, mode, node))
+
+    def _target(
+        self,
+        owner: str,
+        given: Expr,
+        type_: FuncType,
+        values: Mapping[Var, Expr],
+        outer: list[Binding],
+    ) -> Target:
+        """A function as one of the module; `outer` gets a name for what has none."""
         value = values.get(given, given) if isinstance(given, Var) else given
-        outer: Expr | None = None
         if isinstance(value, GlobalVar):
-            target = _Target(value.name)
-        elif value in self._closures:
-            target = self._closures[value]
-        elif isinstance(value, Function) and given not in free_vars(value):
-            target = self._lifted(owner, value, type_)
-        else:
-            outer = given
-            var = given if isinstance(given, Var) else Var("f", type_, type=type_)
-            target = _Target(self._caller(owner, type_), (var,))
-        result = self._closure(owner, target, type_, chosen, mode, node)
-        if outer is not None and not is_atom(outer):
-            return Let(target.captured[0], outer, result)
-        return result
+            return Target(value.name)
+        if value in self._closures:
+            return self._closures[value]
+        if isinstance(value, Function) and given not in free_vars(value):
+            return self._lifted(owner, value, type_)
+        if not is_atom(given):
+            outer.append((Var("f", type_, type=type_), given))
+            given = outer[-1][0]
+        assert isinstance(given, Var)
+        return Target(self._caller(owner, type_), (given,))
+
+    def _with_rule(
+        self, owner: str, original: Expr, node: Call, values: Mapping[Var, Expr]
+    ) -> Expr:
+        """A function with a rule; itself where no derivatives are asked for."""
+        assert isinstance(original, Call)
+        if not self.modes:
+            return node.arguments[0]
+        types = [type_of(each) for each in original.arguments]
+        outer: list[Binding] = []
+        parts = [
+            TypedTarget(self._target(owner, each, type_, values, outer), type_)
+            for each, type_ in zip(node.arguments, types, strict=True)
+            if isinstance(type_, FuncType)
+        ]
+        known = self._rules.get(parts[0].target.name) or Rule(parts[0])
+        rule = known.with_functions(RULES.rule_of(original) or "", parts[1:])
+        target = self._ruled(rule, node)
+        if not target.captured:
+            return let_block(outer, GlobalVar(target.name, span=node.span))
+        params = tuple(Var(f"p{n}", part) for n, part in enumerate(rule.value.type.params))
+        closure = Function(params, Call(GlobalVar(target.name), (*target.captured, *params)))
+        self._closures[closure] = target
+        return let_block(outer, closure)
+
+    def _ruled(self, rule: Rule, node: Call) -> Target:
+        """The function of the module that stands for one with a rule."""
+        name = self.names.new(f"{rule.value.target.name}_ruled")
+        added = AddedRule(rule, name, self.names, self._pullback(node))
+        whole = added.completed(self.modes)
+        target = Target(name, whole.captured())
+        self.functions.update(added.functions)
+        self.functions[name] = whole.function(node)
+        self._rules[name] = whole
+        return target
+
+    def _pullback(self, node: Call) -> Pullback:
+        """What names the function of the module that computes adjoints of another one."""
+
+        def named(target: TypedTarget, wrt: tuple[int, ...]) -> str:
+            count = len(target.target.captured)
+            places = tuple(place + count for place in wrt)
+            return self._function(target.target, target.type, places, "adjoint", node)
+
+        return named
 
     def _closure(
         self,
         owner: str,
-        target: _Target,
+        target: Target,
         type_: FuncType,
         chosen: tuple[int, ...],
         mode: str,
@@ -164,11 +225,11 @@ class _Requests:
         wanted = _parameter_types(type_, chosen, mode)
         params = tuple(Var(f"p{place}", part) for place, part in enumerate(wanted))
         closure = Function(params, Call(GlobalVar(made), (*target.captured, *params)))
-        self._closures[closure] = _Target(made, target.captured)
+        self._closures[closure] = Target(made, target.captured)
         return closure
 
     def _function(
-        self, target: _Target, type_: FuncType, wrt: tuple[int, ...], mode: str, node: Call
+        self, target: Target, type_: FuncType, wrt: tuple[int, ...], mode: str, node: Call
     ) -> str:
         """The function that computes a derivative."""
         key = (target.name, wrt, mode)
@@ -192,7 +253,7 @@ class _Requests:
         self.functions[name] = Function((*arguments, *given), body, span=node.span)
         return name
 
-    def _lifted(self, owner: str, function: Function, type_: FuncType) -> _Target:
+    def _lifted(self, owner: str, function: Function, type_: FuncType) -> Target:
         """A closure as a function of the module, which takes what it captured."""
         captured = free_vars(function)
         params = tuple(Var(var.name, type_of(var)) for var in captured)
@@ -204,7 +265,7 @@ class _Requests:
         name = self.names.new(f"{owner}_function")
         body = fresh_copy(function.body, values)
         self.functions[name] = Function((*params, *own), body, span=function.span)
-        return _Target(name, captured)
+        return Target(name, captured)
 
     def _caller(self, owner: str, type_: FuncType) -> str:
         """A function that calls the function that it is given."""

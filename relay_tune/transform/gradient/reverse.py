@@ -28,6 +28,8 @@ from relay_tune.transform.gradient.block_code import BlockCode, Knowledge
 from relay_tune.transform.gradient.branches import arms_of, sweep_choice
 from relay_tune.transform.gradient.choices import Arm
 from relay_tune.transform.gradient.names import Names
+from relay_tune.transform.gradient.ruled import RuledFunction
+from relay_tune.transform.gradient.ruled_calls import sweep_ruled_call
 from relay_tune.transform.gradient.straight_line import sweep_line
 from relay_tune.transform.gradient.swept import Sweeping, Swept, substituted
 from relay_tune.transform.gradient.typed_nodes import (
@@ -68,12 +70,14 @@ class Reverse:
         source: the functions of the module, in A-normal form.
         known: what all blocks share.
         names: of the module.
+        ruled: the functions with rules of their own.
         functions: those that are added.
     """
 
     source: Mapping[str, Function]
     known: Knowledge
     names: Names
+    ruled: Mapping[str, RuledFunction] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
     _split: dict[str, SplitFunction] = field(default_factory=dict)
 
@@ -101,6 +105,8 @@ class Reverse:
         match value:
             case If() | Match():
                 yield self._choice(code, var, value, adjoint)
+            case Call(callee=GlobalVar(name=name)) if name in self.ruled:
+                sweep_ruled_call(code, var, value, self.ruled[name], adjoint)
             case Call(callee=GlobalVar(name=name)):
                 yield self._function_call(code, var, value, name, adjoint)
             case _:
