@@ -96,8 +96,7 @@ def _with_rule(
             arguments=("function", *arguments),
             relation=relation,
             kind=FusionKind.OPAQUE,
-            composition=_itself,
-            reference=_first,
+            reference=_no_value,
             documentation=documentation,
         )
     )
@@ -105,10 +104,6 @@ def _with_rule(
 
 def _itself(attributes: Attributes, arguments: Sequence[Expr], types: Sequence[Type]) -> Expr:
     return arguments[0]
-
-
-def _first(attributes: Attributes, value: object, *others: object) -> object:
-    return value
 
 
 def _copied(attributes: Attributes, data: Array) -> Array:
@@ -164,8 +159,7 @@ ruled = register(
         relation=first_of,
         kind=FusionKind.OPAQUE,
         attributes=RuledAttributes,
-        composition=_itself,
-        reference=_first,
+        reference=_no_value,
         documentation="The value of a call of a function, with calls of the functions that "
         "compute its derivatives.",
     )

@@ -17,6 +17,19 @@ WEIGHT_NAMES = "_relay_weight_names"
 
 
 @dataclass(frozen=True)
+class Wrapping:
+    """An operator that makes another one of a function: of it, and of further functions.
+
+    Attributes:
+        operator: its name.
+        functions: further ones, of Python.
+    """
+
+    operator: str
+    functions: tuple[Callable[..., Any], ...] = ()
+
+
+@dataclass(frozen=True)
 class PythonFunction:
     """A Python function that is to be translated.
 
@@ -24,16 +37,18 @@ class PythonFunction:
         function: the function.
         base: the module whose definitions it may name.
         receiver: the object that its first parameter stands for, for methods; else None.
+        wrappings: what is made of it, the first one innermost.
     """
 
     function: Callable[..., Any]
     base: Module
     receiver: object = None
+    wrappings: tuple[Wrapping, ...] = ()
 
     @property
     def key(self) -> Hashable:
         """What makes two translations the same."""
-        return (self.function, id(self.receiver))
+        return (self.function, id(self.receiver), self.wrappings)
 
     @property
     def name(self) -> str:

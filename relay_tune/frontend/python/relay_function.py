@@ -28,8 +28,9 @@ from relay_tune.frontend.python.scope import NameScope, Static
 from relay_tune.frontend.python.source import PythonSource, source_of
 from relay_tune.frontend.python.statements import Statements
 from relay_tune.frontend.python.types import TypeReader
-from relay_tune.ir.expr import Function
+from relay_tune.ir.expr import Call, Expr, Function, Var
 from relay_tune.ir.module import Module
+from relay_tune.ir.operator import find_operator
 from relay_tune.std import prelude
 from relay_tune.std.select import with_definitions
 from relay_tune.typing.infer import infer_types
@@ -113,17 +114,45 @@ def translate(entry: PythonFunction) -> Module:
     program.mention(entry, "main")
     while program.pending:
         name, function = program.pending.pop()
-        source = source_of(function.function)
-        program.sources[source.file] = source.shown
-        try:
-            program.functions[name] = Translator(function, source, program).translate(function)
-        except RecursionError as error:
-            raise source.error(
-                source.tree,
-                f"{function.name} has too many branches that leave it, one after the other.",
-                remedy="Split the function into several.",
-            ) from error
+        program.functions[name] = wrapped(function, program)
     functions = {"main": program.functions.pop("main"), **program.functions}
     module = with_definitions(Module(functions, sources=program.sources), entry.base)
     typed = resolve(infer_types(module))
     return infer_types(with_definitions(typed, entry.base))
+
+
+def wrapped(function: PythonFunction, program: TranslatedProgram) -> Function:
+    """A function of Python as an expression without free variables.
+
+    Where operators make another one of it, that one:
+
+        fn (%x: float32) { custom_vjp(fn (%x: float32) { .. }, fn .., fn ..)(%x) }
+    """
+    inner, source = _translated(function, program)
+    if not function.wrappings:
+        return inner
+    span = source.span(source.tree)
+    value: Expr = inner
+    for wrapping in function.wrappings:
+        given = (PythonFunction(each, function.base) for each in wrapping.functions)
+        others = (_translated(each, program)[0] for each in given)
+        operator = find_operator(wrapping.operator)
+        assert operator is not None
+        value = replace(operator(value, *others), span=span)
+    params = tuple(Var(param.name, param.annotation) for param in inner.params)
+    return Function(params, Call(value, params, span=span), span=span)
+
+
+def _translated(
+    function: PythonFunction, program: TranslatedProgram
+) -> tuple[Function, PythonSource]:
+    source = source_of(function.function)
+    program.sources[source.file] = source.shown
+    try:
+        return Translator(function, source, program).translate(function), source
+    except RecursionError as error:
+        raise source.error(
+            source.tree,
+            f"{function.name} has too many branches that leave it, one after the other.",
+            remedy="Split the function into several.",
+        ) from error
