@@ -38,7 +38,7 @@ def value_and_grad(program: Program, wrt: Chosen = None) -> Module:
     that there is not, RelayError where something has no derivative.
     """
     module, places = _opened(program, wrt)
-    return differentiated(module, wrt=places)
+    return differentiated(module, wrt=places, keep_rules=True)
 
 
 def grad(program: Program, wrt: Chosen = None) -> Module:
@@ -55,7 +55,7 @@ def vjp(program: Program, wrt: Chosen = None) -> Module:
     It is the product of a vector with the Jacobian of the program.
     """
     module, places = _opened(program, wrt)
-    return differentiated(module, wrt=places, mode="adjoint")
+    return differentiated(module, wrt=places, mode="adjoint", keep_rules=True)
 
 
 def jvp(program: Program, wrt: Chosen = None) -> Module:
@@ -64,7 +64,7 @@ def jvp(program: Program, wrt: Chosen = None) -> Module:
     It returns (result, tangent of the result): the product of the Jacobian with a vector.
     """
     module, places = _opened(program, wrt)
-    return differentiated(module, wrt=places, mode="tangent")
+    return differentiated(module, wrt=places, mode="tangent", keep_rules=True)
 
 
 def hessian_vector(program: Program, wrt: Chosen = None) -> Module:
@@ -75,7 +75,7 @@ def hessian_vector(program: Program, wrt: Chosen = None) -> Module:
     """
     module, places = _opened(program, wrt)
     slopes = grad(module, places)
-    changed = differentiated(slopes, wrt=places, mode="tangent")
+    changed = differentiated(slopes, wrt=places, mode="tangent", keep_rules=True)
     main = changed.main
     return infer_types(
         changed.with_function("main", _of_new_type(with_body(main, TupleGetItem(main.body, 1))))

@@ -41,7 +41,12 @@ from relay_tune.transform.gradient.calls import differentiated_with, inlined, re
 from relay_tune.transform.gradient.level import differentiated
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.requests import has_requests, with_derivatives
-from relay_tune.transform.gradient.ruled import rule_names, ruled_functions, without_rules
+from relay_tune.transform.gradient.ruled import (
+    rule_names,
+    ruled_functions,
+    with_rules,
+    without_rules,
+)
 from relay_tune.transform.language.defunctionalize import Defunctionalize
 from relay_tune.transform.language.operands import rewrite_operands
 from relay_tune.transform.language.polymorphism import contains_function, is_polymorphic
@@ -51,9 +56,14 @@ from relay_tune.typing.infer import infer_types
 
 @dataclass(frozen=True)
 class Differentiate:
-    """Leaves no call of grad, vjp or jvp."""
+    """Leaves no call of grad, vjp or jvp.
+
+    Fields:
+        keep_rules: whether functions keep rules of their own, for derivatives of what it makes.
+    """
 
     name: ClassVar[str] = "differentiate"
+    keep_rules: bool = False
 
     def __call__(self, module: Module) -> Module:
         """The typed module in which derivatives are ordinary functions.
@@ -63,14 +73,14 @@ class Differentiate:
         if not has_requests(module):
             return module
         try:
-            return _differentiated(module)
+            return _differentiated(module, self.keep_rules)
         except RelayError as error:
             if error.source_text is None and isinstance(error.where, Span):
                 error.source_text = module.sources.get(error.where.source)
             raise
 
 
-def _differentiated(module: Module) -> Module:
+def _differentiated(module: Module, keep_rules: bool) -> Module:
     if any(is_polymorphic(function.type) for function in module.functions.values()):
         module = Specialize()(module)
     module = with_derivatives(module, Names.of(module))
@@ -82,7 +92,9 @@ def _differentiated(module: Module) -> Module:
         module = infer_types(differentiated(module, pending))
         made += pending
     ruled, rules = [*ruled_functions(module)], rule_names(module)
-    module = _still_used(infer_types(without_rules(module)) if ruled else module)
+    if ruled:
+        module = infer_types((with_rules if keep_rules else without_rules)(module))
+    module = _still_used(module)
     module = _still_used(inlined(module, [*made, *ruled], list(module.functions), most=0))
     return _still_used(inlined(module, rules, list(module.functions))) if ruled else module
 

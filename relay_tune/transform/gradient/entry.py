@@ -24,6 +24,7 @@ def differentiated(
     function: str = "main",
     wrt: Sequence[int | str] | None = None,
     mode: str = "gradient",
+    keep_rules: bool = False,
 ) -> Module:
     """The typed module whose `main` computes what `function` does, and its derivative.
 
@@ -33,6 +34,7 @@ def differentiated(
         wrt: the parameters with regard to which it is differentiated, by place or name; None: all.
         mode: "gradient": main returns (value, (gradients ..)); "adjoint": it takes the adjoint of
             the value as well; "tangent": it takes tangents, and returns (value, tangent).
+        keep_rules: whether functions keep rules of their own, for derivatives of the module.
 
     Raises InputError for a parameter that there is not, RelayError where there is no derivative.
     """
@@ -61,7 +63,7 @@ def differentiated(
         chosen = range(len(type_.params)) if indices is None else indices
         params += [Var(f"d_{params[place].name}", type_.params[place]) for place in chosen]
     main = Function(tuple(params), Call(asked, tuple(params)))
-    return Differentiate()(infer_types(typed.with_function("main", main)))
+    return Differentiate(keep_rules)(infer_types(typed.with_function("main", main)))
 
 
 def _mode(name: str) -> str:

@@ -165,10 +165,8 @@ class _Requests:
     def _with_rule(
         self, owner: str, original: Expr, node: Call, values: Mapping[Var, Expr]
     ) -> Expr:
-        """A function with a rule; itself where no derivatives are asked for."""
+        """A function with a rule."""
         assert isinstance(original, Call)
-        if not self.modes:
-            return node.arguments[0]
         types = [type_of(each) for each in original.arguments]
         outer: list[Binding] = []
         parts = [

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from relay_tune.errors import BuildError
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
+from relay_tune.ir.operator import Operator, find_operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import RefType, Type
 from relay_tune.op_rules.gradient.requests import RULED
@@ -15,6 +16,7 @@ from relay_tune.op_rules.matching import attributes_of
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes, header_of
 from relay_tune.transform.gradient.swept import substituted
 from relay_tune.transform.gradient.typed_nodes import type_of
+from relay_tune.transform.language.fresh_copy import fresh_copy
 from relay_tune.transform.module_pass import with_body
 from relay_tune.typing.relations.derivative_rules import is_differentiable
 from relay_tune.typing.type_terms import parts
@@ -76,6 +78,23 @@ class RuledFunction:
         params = list(enumerate(self.function.params))[self.captured :]
         return tuple(place for place, param in params if is_differentiable(type_of(param)))
 
+    def written(self) -> Expr:
+        """The value, as a call of what the operators for rules give."""
+        own = self.function.params[self.captured :]
+        found: Expr = fresh_copy(Function(own, self.value))
+        if self.forward is not None and self.backward is not None:
+            left = (Var("left"), Var("d"))
+            back = replace(self.backward, arguments=(*self.backward.arguments[:-2], *left))
+            parts = fresh_copy(Function(own, self.forward)), fresh_copy(Function(left, back))
+            found = _operator("custom_vjp")(found, *parts)
+        if self.tangent is not None:
+            places = [place - self.captured for place in self.differentiable]
+            changes = tuple(Var(f"d_{own[n].name}", type_of(own[n])) for n in places)
+            first = self.tangent.arguments[: len(self.tangent.arguments) - len(changes)]
+            call = replace(self.tangent, arguments=(*first, *changes))
+            found = _operator("custom_jvp")(found, fresh_copy(Function((*own, *changes), call)))
+        return Call(found, own, span=self.function.span)
+
     def called(self, call: Call, arguments: Sequence[Expr], more: Sequence[Expr] = ()) -> Call:
         """One of its calls for other arguments, with `more` for the last ones."""
         known: Mapping[Expr, Expr] = dict(zip(self.function.params, arguments, strict=True))
@@ -119,6 +138,16 @@ def without_rules(module: Module) -> Module:
     return replace(module, functions=functions)
 
 
+def with_rules(module: Module) -> Module:
+    """The module in which functions that stand for others with a rule say so, as users do."""
+    ruled = ruled_functions(module)
+    functions = {
+        name: with_body(function, ruled[name].written()) if name in ruled else function
+        for name, function in module.functions.items()
+    }
+    return replace(module, functions=functions)
+
+
 def rule_names(module: Module) -> set[str]:
     """The functions that functions with rules consist of."""
     return {
@@ -137,6 +166,12 @@ def _value(function: Function) -> Expr:
     used: dict[Expr, Expr] = dict(values)
     value = whole.arguments[0]
     return substituted(used.get(value, value), used)
+
+
+def _operator(name: str) -> Operator:
+    found = find_operator(name)
+    assert found is not None
+    return found
 
 
 def _result(body: Expr) -> Expr:
