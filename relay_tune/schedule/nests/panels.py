@@ -214,7 +214,7 @@ def _is_worth_copying(load: Load, stage: Stage, body: Reduce, column: Axis) -> b
     stays = nominal(panel_bytes) < LEAST_BYTES + (not is_symbolic(panel_bytes))
     if form.coefficient(column) != 1:
         return True
-    return not stays and not _lies_as_panel(form, [a for a in body.axes if a in used], column)
+    return not stays and not lies_as_panel(form, [a for a in body.axes if a in used], column)
 
 
 def _is_contiguous(load: Load, column: Axis) -> bool:
@@ -223,7 +223,7 @@ def _is_contiguous(load: Load, column: Axis) -> bool:
     return form is not None and form.coefficient(column) == 1
 
 
-def _lies_as_panel(form: Affine, rows: Sequence[Axis], column: Axis) -> bool:
+def lies_as_panel(form: Affine, rows: Sequence[Axis], column: Axis) -> bool:
     """Whether an operand is panels already, one or more: a copy would be the same again."""
     width, apart = panel_width(column.extent) or column.extent, row_length(column.extent)
     if width != column.extent:

@@ -10,6 +10,12 @@ all comes from memory again and again. A part is short enough that both operands
 cache until all tiles have read them; copies in panels are made part by part where `rows` follows.
 Which parts there are depends on nothing but the program, so that the results are the same bits on
 any number of threads, which may each take parts of their own.
+
+    turned:  p[n, o, i] = sum(h, w) d[n, h, w, o] * x[n, h, w, i]
+             y[i, o] = sum(n) p[n, o, i]
+
+Vectors go along the last axis of a part. Where the operand with few columns has them, its rows lie
+in a line, and nothing is copied into panels.
 """
 
 from __future__ import annotations
@@ -20,6 +26,7 @@ from math import prod
 
 from relay_tune.machine.machine import LINE_ELEMENTS
 from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.schedule.nests.panels import lies_as_panel
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
@@ -49,9 +56,11 @@ class PartialSums(Parameters):
 
     Attributes:
         steps: of a part, at most.
+        turned: whether the columns of the other operand come last in a part.
     """
 
     steps: int = parameter(among=PART_STEPS)
+    turned: bool = parameter(among=(False, True), default=False)
 
 
 def _offers(
@@ -60,8 +69,11 @@ def _offers(
     constants = {tensor for tensor, _ in program.constants}
     stages = [stage for stage in tensors_in_order(program.outputs) if isinstance(stage, Computed)]
     for steps in PART_STEPS:
-        if any(_parts(stage, steps, constants) for stage in stages):
+        found = [stage for stage in stages if _parts(stage, steps, constants)]
+        if found:
             yield PartialSums(steps)
+        if any(_is_worth_turning(stage) for stage in found):
+            yield PartialSums(steps, turned=True)
 
 
 def partial_sums_program(program: TensorProgram, parameters: PartialSums) -> TensorProgram | None:
@@ -69,7 +81,10 @@ def partial_sums_program(program: TensorProgram, parameters: PartialSums) -> Ten
 
     def rewrite(stage: Computed, rewriting: Rewriting) -> Computed | None:
         parts = _parts(stage, parameters.steps, rewriting.constants)
-        return None if parts is None else _in_parts(rewriting.rebuilt(stage), parts)
+        if parts is None:
+            return None
+        last = _other_column(stage) if parameters.turned else None
+        return _in_parts(rewriting.rebuilt(stage), parts, last)
 
     return with_rewritten_stages(program, rewrite)
 
@@ -124,14 +139,55 @@ def _counts(extents: Sequence[int], steps: int) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-def _in_parts(stage: Computed, parts: Sequence[int]) -> Computed:
-    """The stage as the sum of its parts."""
+def _other_column(stage: Computed) -> int | None:
+    """The place of the axis along which an operand lies in a line that has not the last axis."""
+    assert isinstance(stage.body, Reduce)
+    for load in loads(stage.body.body):
+        form = axis_affine(simplify(flat_index(load.tensor.shape, load.indices)))
+        if form is None or form.coefficient(stage.axes[-1]):
+            continue
+        for place, axis in enumerate(stage.axes):
+            if form.coefficient(axis) == 1 and axis.extent > 1:
+                return place
+    return None
+
+
+def _is_worth_turning(stage: Computed) -> bool:
+    """Whether the other operand needs no copy, and the one with the last axis does.
+
+    Turned without that, gradients of 3x3 taps took 20.3 in place of 19.1 ms.
+    """
+    place = _other_column(stage)
+    if place is None or stage.shape[place] < LINE_ELEMENTS:
+        return False
+    return _is_panel(stage, stage.axes[place]) and not _is_panel(stage, stage.axes[-1])
+
+
+def _is_panel(stage: Computed, column: Axis) -> bool:
+    """Whether the operand with a column is a panel as it lies."""
+    assert isinstance(stage.body, Reduce)
+    forms = [
+        axis_affine(simplify(flat_index(load.tensor.shape, load.indices)))
+        for load in loads(stage.body.body)
+    ]
+    mine = [form for form in forms if form is not None and form.coefficient(column)]
+    rows = [axis for axis in stage.body.axes if axis.extent > 1]
+    return all(lies_as_panel(form, rows, column) for form in mine)
+
+
+def _in_parts(stage: Computed, parts: Sequence[int], last: int | None) -> Computed:
+    """The stage as the sum of its parts, whose axis `last` comes last; as it stands if None."""
     whole = stage.body
     assert isinstance(whole, Reduce)
     cut = [(axis, count) for axis, count in zip(whole.axes, parts, strict=True) if count > 1]
+    order = list(range(len(stage.shape)))
+    if last is not None:
+        order.append(order.pop(last))
 
     def part(*places: Scalar) -> Scalar:
-        numbers, at = places[: len(cut)], places[len(cut) :]
+        numbers = places[: len(cut)]
+        given = dict(zip(order, places[len(cut) :], strict=True))
+        at = [given[place] for place in range(len(order))]
         inner = {axis: Axis(axis.name, axis.extent) for axis in whole.axes}
         own: dict[Axis, Scalar] = {**inner, **dict(zip(stage.axes, at, strict=True))}
         for (axis, count), number in zip(cut, numbers, strict=True):
@@ -142,11 +198,12 @@ def _in_parts(stage: Computed, parts: Sequence[int]) -> Computed:
         return replace(whole, axes=steps, body=substitute(whole.body, own))
 
     counts = [count for _, count in cut]
-    partial = compute(f"{stage.name}_parts", (*counts, *stage.shape), part)
+    shape = (*counts, *(stage.shape[place] for place in order))
+    partial = compute(f"{stage.name}_parts", shape, part)
 
     def total(*at: Scalar) -> Scalar:
         numbers = [Axis(axis.name, count) for axis, count in cut]
-        return reduce("sum", numbers, partial[(*numbers, *at)])
+        return reduce("sum", numbers, partial[(*numbers, *(at[place] for place in order))])
 
     return compute(stage.name, stage.shape, total)
 

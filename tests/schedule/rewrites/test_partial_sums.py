@@ -90,8 +90,13 @@ def test_images_are_cut_where_they_are_large():
 
 @pytest.mark.parametrize(
     "program",
-    [weight_gradient(8, 16, 64, 48), weight_gradient(3, 40, 20, 33), dense(24, 4096, 32)],
-    ids=["panels", "odd sizes", "weights"],
+    [
+        weight_gradient(8, 16, 64, 48),
+        weight_gradient(3, 40, 20, 33),
+        weight_gradient(8, 16, 48, 96),
+        dense(24, 4096, 32),
+    ],
+    ids=["panels", "odd sizes", "turned", "weights"],
 )
 def test_native_code_agrees(program):
     plan = plan_program(program)
@@ -100,10 +105,28 @@ def test_native_code_agrees(program):
         assert error(cut, cut.default_under_algorithm(SERVER, 2)[1]) <= TOLERANCE
 
 
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "turned"),
+    [(64, 256, True), (256, 64, False), (64, 64, False), (8, 256, False), (128, 256, False)],
+    ids=["few inputs", "few outputs", "equal", "less than a line", "both want copies"],
+)
+def test_parts_are_turned_where_only_that_saves_a_copy(inputs, outputs, turned):
+    plan = plan_program(weight_gradient(8, 16, inputs, outputs))
+    assert (PARTIAL_SUMS(steps=512, turned=True) in plan.algorithms) is turned
+
+
+def test_turned_parts_copy_nothing_and_end_with_the_other_columns():
+    plan = plan_program(weight_gradient(8, 16, 64, 256), PARTIAL_SUMS(steps=512, turned=True))
+    parts, total = plan.nests
+    assert [axis.extent for axis in parts.axes] == [4, 256, 64]
+    assert [axis.extent for axis in total.axes] == [64, 256]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_every_schedule_is_right(seed):
     rng = random.Random(seed)
-    plan = plan_program(weight_gradient(rng.randint(8, 12), 16, 20, 18), PARTIAL_SUMS(steps=256))
+    program = weight_gradient(rng.randint(8, 12), 16, 20, 18)
+    plan = plan_program(program, PARTIAL_SUMS(steps=256, turned=seed % 2 == 1))
     choices = tuple(any_choice(rng, nest) for nest in plan.nests)
     assert error(plan, Schedule(choices, plan.algorithm)) <= TOLERANCE
 
