@@ -13,6 +13,7 @@ from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.schedule.cost.tile import distinct_places
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 from relay_tune.schedule.loops.prefetch.limits import MOST_ELEMENTS
+from relay_tune.schedule.loops.prefetch.next_part import next_part, part_rows
 from relay_tune.schedule.loops.prefetch.panels import has_whole_groups, pieces_of
 from relay_tune.schedule.loops.prefetch.right_operands import sharing_tiles
 from relay_tune.schedule.outer_loops import outer_loops
@@ -71,6 +72,18 @@ def fetched_ahead(
         if access.constant or _lies_in_pieces(analysis, access, tile):
             return (access,)
     return ()
+
+
+def asks_for_next_part(analysis: NestAnalysis, choice: TileChoice) -> bool | None:
+    """Whether the operands of the next part are fetched while one is computed; None without parts.
+
+    Constants have fetches of their own.
+    """
+    if analysis.match is not None or any(access.constant for access in analysis.body_accesses):
+        return None
+    if not part_rows(analysis.nest, choice):
+        return None
+    return next_part(analysis.nest, choice) is not None
 
 
 def _fetched_blocks(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import prod
 from operator import attrgetter
 
+from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.remembered import remembered
 from relay_tune.schedule.cost.cache_sets import crowded_bytes, reloaded_bytes
 from relay_tune.schedule.cost.operand import Operand, bandwidth_of, operands, stored_cycles
@@ -64,7 +65,7 @@ def _unhidden(operand: Operand) -> float:
     Those that read the same later find all that the first one has fetched.
     """
     traffic, access = operand.traffic, operand.access
-    if operand.is_fetched or access.is_near or access.form is None:
+    if operand.is_fetched or traffic.in_parts or access.is_near or access.form is None:
         return 0.0
     if access not in traffic.tile.analysis.body_accesses:
         return 0.0
@@ -72,6 +73,23 @@ def _unhidden(operand: Operand) -> float:
         return 0.0
     time = operand.in_tile / bandwidth_of(access.all_bytes, traffic.machine)
     return operand.first * max(1.0 - traffic.tile.arithmetic / time, 0.0) if time else 0.0
+
+
+def _torn(operand: Operand) -> float:
+    """What comes from memory in lines of which each tile reads a few columns, a step at a time.
+
+    Nothing follows such accesses, and nothing asks for them but the tiles of the part before, where
+    these do.
+    """
+    traffic, access = operand.traffic, operand.access
+    form = access.form
+    if traffic.in_parts is not False or not operand.is_far or form is None or access.is_near:
+        return 0.0
+    if access not in traffic.tile.analysis.body_accesses:
+        return 0.0
+    columns = (n for axis, n in traffic.tile.extents.items() if form.coefficient(axis) == 1)
+    width = next(columns, None)
+    return 0.0 if width is None or width * access.bytes >= LINE_BYTES else operand.first
 
 
 def _streamed(operand: Operand) -> float:
@@ -93,6 +111,7 @@ OF_DATA = (
     Term(attrgetter("exposed_part"), "exposed_parts"),
     Term(_asked_for, "prefetch"),
     Term(_unhidden),
+    Term(_torn),
     Term(_streamed),
 )
 """What operands cost that are no constants."""

@@ -20,7 +20,7 @@ from operator import mul
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.access import Access
-from relay_tune.schedule.cost.fetched_operands import fetched_ahead
+from relay_tune.schedule.cost.fetched_operands import asks_for_next_part, fetched_ahead
 from relay_tune.schedule.cost.tile import Tile, footprints
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.expression import Axis
@@ -40,6 +40,8 @@ class Traffic:
         touched: the bytes of each operand in a tile, then inside of each loop.
         working_sets: the sums of these; what is fetched ahead is there twice.
         fetched: the operands that tiles ask for before they want them.
+        in_parts: whether what the next part of a sum reads is asked for while one is computed; None
+            where there are no such parts.
     """
 
     tile: Tile
@@ -49,6 +51,7 @@ class Traffic:
     touched: Sequence[Sequence[float]]
     working_sets: Sequence[float]
     fetched: tuple[Access, ...]
+    in_parts: bool | None = None
 
     def awaits(self, access: Access) -> bool:
         """Whether it is fetched panel by panel, so that what is late is known."""
@@ -57,11 +60,13 @@ class Traffic:
 
 def traffic_of(tile: Tile, choice: TileChoice) -> Traffic:
     """The traffic of a nest whose choice has such tiles."""
-    fetched = fetched_ahead(tile.analysis, choice, tile.machine) if choice.prefetch else ()
+    in_parts = asks_for_next_part(tile.analysis, choice)
+    asks = choice.prefetch and not in_parts
+    fetched = fetched_ahead(tile.analysis, choice, tile.machine) if asks else ()
     loops, touched = _touched_by_loops(tile, choice)
     times = [2 if access in fetched else 1 for access in tile.analysis.accesses]  # the next too
     working_sets = [sum(map(mul, each, times)) for each in touched]
-    return Traffic(tile, choice, tile.filled, loops, touched, working_sets, fetched)
+    return Traffic(tile, choice, tile.filled, loops, touched, working_sets, fetched, in_parts)
 
 
 def _touched_by_loops(

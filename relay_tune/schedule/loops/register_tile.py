@@ -22,6 +22,7 @@ from relay_tune.schedule.loops.prefetch.epilogue_reads import epilogue_reads
 from relay_tune.schedule.loops.prefetch.fetch import Site
 from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
 from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
+from relay_tune.schedule.loops.prefetch.next_part import next_part
 from relay_tune.schedule.loops.prefetch.panels import panel_prefetch
 from relay_tune.schedule.loops.prefetch.streams import stream_prefetch
 from relay_tune.schedule.loops.scaled_sums import scaled_sum
@@ -86,14 +87,18 @@ class RegisterTile:
             self.reduction,
             dict(zip(nest.axes, choice.tile, strict=True)),
         )
+        part = None if self.packed else next_part(nest, choice)
         panel = (
-            panel_prefetch(nest, choice, self.reduction, self.packed) if choice.prefetch else None
+            panel_prefetch(nest, choice, self.reduction, self.packed)
+            if choice.prefetch and part is None
+            else None
         )
         rows = [axis for axis in self.written if axis is not self.vector_axis]
         behind = epilogue_reads(nest, rows, self.vector_axis)
         beside = [each for each in for_others if isinstance(each, TouchedRows)]
         stream = stream_prefetch(nest, choice, constants, self.reduction, self.packed)
-        self.fetching = [each for each in (panel, stream, *beside, behind) if each is not None]
+        found = (panel, part, stream, *beside, behind)
+        self.fetching = [each for each in found if each is not None]
         ahead = [each for each in for_others if isinstance(each, ReadAhead)]
         self.ahead = [each for each in ahead if self._is_contiguous(each.load)]
         self.ahead_axes = set(

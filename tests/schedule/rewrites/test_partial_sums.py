@@ -93,7 +93,7 @@ def test_images_are_cut_where_they_are_large():
     [
         weight_gradient(8, 16, 64, 48),
         weight_gradient(3, 40, 20, 33),
-        weight_gradient(8, 16, 48, 96),
+        weight_gradient(8, 16, 32, 96),
         dense(24, 4096, 32),
     ],
     ids=["panels", "odd sizes", "turned", "weights"],

@@ -22,6 +22,14 @@ Images of few rows have two tiles beside large weights: with 4 the second half o
 with 1 the first tile had to wait for all (ResNet-18, 224x224, dynamic: 9.8, 8.5 with 2, 9.9 ms).
 """
 
+# Operands of the next part of a sum.
+
+MOST_PART_LINES = 2
+"""For each written-out group of steps: more at once have the products wait."""
+
+MOST_PART_BYTES = 640 << 10
+"""Of a part: larger ones have left the second cache before they are wanted."""
+
 # What a tile reads behind its reduction.
 
 LEAST_FETCHED = 128 << 10

@@ -66,7 +66,10 @@ class TouchedRows:
 
     def fetches(self, site: Site) -> Iterator[Fetch]:
         """The share of a turn; nothing where loops are open or too few."""
-        turns = Turns((*site.tiles, *site.groups))
+        yield from self.shares(Turns((*site.tiles, *site.groups)))
+
+    def shares(self, turns: Turns) -> Iterator[Fetch]:
+        """The same for these turns."""
         if any(is_symbolic(loop.extent) for loop in turns.loops):
             return
         in_turn, limits = turns.divided(self.all_lines)
@@ -122,6 +125,14 @@ def _touched(
         form = axis_affine(nest.index)
         found.append(_rows(nest.target, [form], nest, places, ahead, for_write=True))
     return [rows for rows in found if rows is not None and rows.all_lines >= FEWEST_LINES]
+
+
+def touched_rows(tensor: Tensor, nest: Nest, part: Axis) -> TouchedRows | None:
+    """What the body of a nest reads of a tensor in the next `part`; None as in `_rows`."""
+    assert nest.body is not None
+    read = [load for load in loads(nest.body) if load.tensor is tensor]
+    forms = [axis_affine(load.indices[0]) for load in read]
+    return _rows(tensor, forms, nest, [part], {part: 1})
 
 
 def _rows(

@@ -1,0 +1,97 @@
+"""What a product reads in the next of many parts, asked for early."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from relay_tune.schedule.apply import apply_schedule
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.loops.prefetch.next_part import next_part
+from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.schedule.rewrites.partial_sums import PARTIAL_SUMS
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.loops_text import kernel_text
+from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.convolutions import feeds_of
+from tests.schedule.machines import core, with_sizes
+from tests.schedule.running import run_schedule, runnable_targets
+
+SERVER = with_sizes(core(64, 32), (48 << 10, 1 << 20, 32 << 20))
+
+
+def gradient_plan(images: int, pixels: int, inputs: int, outputs: int, steps: int = 256) -> Plan:
+    """sum(n, p) x[n, p, i] * d[n, p, o] in parts with the inputs' columns last."""
+    x = input_tensor("x", (images, pixels, inputs), "float32")
+    d = input_tensor("d", (images, pixels, outputs), "float32")
+    n, p = Axis("n", images), Axis("p", pixels)
+
+    def element(i, o):
+        return reduce("sum", [n, p], x[n, p, i] * d[n, p, o])
+
+    program = TensorProgram((x, d), (compute("gradient", (inputs, outputs), element),), ())
+    return plan_program(program, PARTIAL_SUMS(steps=steps, turned=True))
+
+
+def schedule_of(plan: Plan, **changes: object) -> Schedule:
+    """The default one with changes in the choice of the parts."""
+    first, *others = plan.default_under_algorithm(SERVER, 1)[1].choices
+    tiles = {"tile": (1, 6, 64), "order": (0, 1, 2), "vector": 2, "lanes": 16, "parallel": 1}
+    asking = {"prefetch": True, "unroll": 2, "blocks": (1, 1, 1), "reduction_order": (0,)}
+    return Schedule((replace(first, **{**tiles, **asking, **changes}), *others), plan.algorithm)
+
+
+def choice_of(plan: Plan, **changes: object) -> TileChoice:
+    return schedule_of(plan, **changes).choices[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "asks"),
+    [
+        ({}, True),
+        ({"prefetch": False}, False),
+        ({"unroll": 8}, False),
+        ({"order": (1, 0, 2)}, False),
+        ({"tile": (2, 6, 32)}, False),
+    ],
+    ids=["parts", "not chosen", "many lines at once", "parts inside", "several parts in a tile"],
+)
+def test_which_choices_ask(changes, asks):
+    plan = gradient_plan(8, 256, 64, 96)
+    assert (next_part(plan.nests[0], choice_of(plan, **changes)) is not None) is asks
+
+
+@pytest.mark.parametrize(
+    ("outputs", "steps"), [(48, 256), (512, 512)], ids=["no time", "no room in the second cache"]
+)
+def test_parts_that_cannot_be_asked_for(outputs, steps):
+    plan = gradient_plan(8, 512, 64, outputs, steps)
+    assert next_part(plan.nests[0], choice_of(plan, unroll=1)) is None
+
+
+def test_each_line_of_the_next_part_is_asked_for():
+    plan = gradient_plan(8, 256, 64, 96)
+    found = next_part(plan.nests[0], choice_of(plan))
+    assert found is not None
+    assert sorted(rows.all_lines for rows in found.rows) == [256 * 64 // 16, 256 * 96 // 16]
+    assert sorted(rows.first for rows in found.rows) == [256 * 64, 256 * 96]
+
+
+def test_code_asks_and_computes_the_same():
+    plan = gradient_plan(8, 256, 64, 96)
+    schedule = schedule_of(plan)
+    text = kernel_text(apply_schedule(plan, schedule).kernels[0])
+    assert text.count("prefetch x") and text.count("prefetch d")
+    feeds = feeds_of(plan.source)
+    (expected,) = evaluate(plan.source.outputs, feeds)
+    (found,) = run_schedule(plan, schedule, runnable_targets()[0], feeds, threads=2)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
+
+
+def test_the_default_asks_where_parts_come_from_memory():
+    plan = gradient_plan(32, 3136, 64, 256, 512)
+    default = plan.default_under_algorithm(SERVER, 1)[1].choices[0]
+    assert next_part(plan.nests[0], default) is not None
