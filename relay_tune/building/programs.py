@@ -25,6 +25,7 @@ from relay_tune.building.recomputation.limited_program import (
     check_limitable,
     with_limited_memory,
 )
+from relay_tune.building.recomputation.ordered_program import with_short_lives
 from relay_tune.building.rows_packed_alike import with_rows_packed_alike
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.size_points import SizePoint
@@ -95,7 +96,9 @@ def compile_program(
             distinct, target, threads, schedules, report, compiling, workers, pool, defaults
         )
         pairs = {f: codes[each.key.digest].in_place for f, each in primitives.items()}
-        if memory_limit is not None:
+        if memory_limit is None:
+            program = with_short_lives(program, primitives, codes)
+        else:
             machine = machine_of(target)
             program = with_limited_memory(program, primitives, codes, machine, memory_limit)
             possible = possible_in_place(program)

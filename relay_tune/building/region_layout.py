@@ -59,7 +59,7 @@ class RegionLayout:
         self._words: dict[Word, int] = {}
         self._places: dict[object, Place] = {}
         self._blocks: list[dict[Extents, None]] = []
-        self._is_dynamic = bool(region.symbols) or any(run.sizes for run in region.runs)
+        self._is_dynamic = region.is_dynamic
         self.workspace_bytes = self._plan()
 
     @property

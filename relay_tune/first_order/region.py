@@ -106,6 +106,11 @@ class Region:
     shapes: tuple[tuple[Dim, ...], ...] = ()
     checks: tuple[SizeCheck, ...] = ()
 
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether a run tells some of its sizes."""
+        return bool(self.symbols) or any(run.sizes for run in self.runs)
+
     def located(self, buffer: Buffer) -> Part:
         """The buffer of its own memory that a buffer lies in, and where."""
         return self.parts.get(buffer, Part(buffer, 0))

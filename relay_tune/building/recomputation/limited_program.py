@@ -34,7 +34,7 @@ def check_limitable(program: FirstOrderProgram) -> None:
     blocks = [block for function in functions for block in function.blocks]
     regions = [run.region for block in blocks for run in _region_runs(block.instructions)]
     is_network = len(blocks) == 1 and len(regions) <= 1 and not program.batches
-    if is_network and not program.layouts and not any(map(_is_dynamic, regions)):
+    if is_network and not program.layouts and not any(region.is_dynamic for region in regions):
         return
     raise InputError(
         "A limit of memory is for networks of fixed sizes, but this program has branches, calls or "
@@ -106,7 +106,3 @@ def _cycles(code: PrimitiveCode, machine: Machine) -> float:
 
 def _region_runs(instructions: tuple[Instruction, ...]) -> list[RunRegion]:
     return [each for each in instructions if isinstance(each, RunRegion)]
-
-
-def _is_dynamic(region: Region) -> bool:
-    return bool(region.symbols) or any(run.sizes for run in region.runs)

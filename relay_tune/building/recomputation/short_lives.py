@@ -4,18 +4,19 @@
     after:  dy2, w2 - dw2, dy1, w1 - dw1
 
 What gives an output runs as soon as it can: the outputs that need the fewest kernels come first,
-each with what it needs. A network with one output keeps its order.
+each with what it needs.
 """
 
 from __future__ import annotations
 
+from relay_tune.building.recomputation.prompt_order import prompt_order
 from relay_tune.building.recomputation.steps import Steps
 
 
 def short_lived_order(steps: Steps) -> list[int]:
-    """The steps in such an order, or in their own where less memory is alive in that one."""
+    """The steps in that of three orders in which least memory is alive, their own the first."""
     own = list(range(len(steps.steps)))
-    return min(own, _by_outputs(steps), key=steps.most_alive)
+    return min(own, _by_outputs(steps), prompt_order(steps), key=steps.most_alive)
 
 
 def _by_outputs(steps: Steps) -> list[int]:
