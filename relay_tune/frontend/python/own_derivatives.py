@@ -1,15 +1,15 @@
 """Python functions whose derivatives their authors say.
 
-    def forward(x):
-        return np.round(x), ()
+def forward(x):
+    return np.round(x), ()
 
-    def backward(left, d):
-        return d
+def backward(left, d):
+    return d
 
-    @rt.custom_vjp(forward, backward)
-    @rt.relay
-    def rounded(x: "Tensor[(3), float32]"):
-        return np.round(x)
+@rt.custom_vjp(forward, backward)
+@rt.relay
+def rounded(x: "Tensor[(3), float32]"):
+    return np.round(x)
 """
 
 from __future__ import annotations

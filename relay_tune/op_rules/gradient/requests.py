@@ -1,4 +1,4 @@
-"""The operators that ask for the derivative of a function, and those that say how it is computed."""
+"""The operators that ask for the derivative of a function, or say how it is computed."""
 
 from __future__ import annotations
 

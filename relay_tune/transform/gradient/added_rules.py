@@ -146,9 +146,7 @@ class AddedRule:
         given: Expr = changes[0] if is_one else Tuple(changes)
         arguments = (TupleGetItem(run, 1), TupleGetItem(run, 0), given)
         found = TupleGetItem(TupleGetItem(backward(captured, arguments), 1), 0)
-        body = Let(
-            run, rule.forward(captured, params), Tuple((TupleGetItem(run, 0), found))
-        )
+        body = Let(run, rule.forward(captured, params), Tuple((TupleGetItem(run, 0), found)))
         return self._added("tangent", captured, (*params, *changes), body)
 
     def _forward(self) -> TypedTarget:
@@ -206,14 +204,10 @@ class AddedRule:
 
 def _captured(*parts: TypedTarget) -> dict[Var, Var]:
     """A parameter for each variable that functions captured."""
-    return {
-        var: Var(var.name, type_of(var)) for part in parts for var in part.target.captured
-    }
+    return {var: Var(var.name, type_of(var)) for part in parts for var in part.target.captured}
 
 
-def _variables(
-    name: str, type_: FuncType, places: Sequence[int] | None = None
-) -> tuple[Var, ...]:
+def _variables(name: str, type_: FuncType, places: Sequence[int] | None = None) -> tuple[Var, ...]:
     """A parameter for each of a function's, or for some."""
     chosen = range(len(type_.params)) if places is None else places
     return tuple(Var(f"{name}{place}", type_.params[place]) for place in chosen)

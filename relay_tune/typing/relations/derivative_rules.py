@@ -149,4 +149,3 @@ def _require_adjoints(given: Type, wanted: tuple[Type, ...], context: RelationCo
         )
     for each, type_ in zip(listed, wanted, strict=True):
         _unify("The rule's backward", each, type_, "the adjoint of a parameter", context)
-

@@ -1,4 +1,4 @@
-"""The Python examples of docs/python.md and docs/language.md run."""
+"""The Python examples of docs/python.md, docs/language.md and docs/gradients.md run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relay_tune.ir.structural import first_difference
 DOCS = Path(__file__).parents[3] / "docs"
 EXAMPLES = {
     f"{page}{number}": text
-    for page in ("python", "language")
+    for page in ("python", "language", "gradients")
     for number, text in enumerate(
         re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), re.DOTALL)
     )

@@ -131,8 +131,6 @@ def test_captured_variables_have_no_adjoints(after):
     text = RULED.replace("@f, @forward", "fn (%y: float32) { %x * %y }, @forward")
     with pytest.raises(BuildError, match="captures %x, which changes"):
         after(text)
-    cell = text.replace("@twice(%k", "@twice(%k").replace(
-        "let %h =", "let %x0 = ref(%x); let %h ="
-    )
+    cell = text.replace("@twice(%k", "@twice(%k").replace("let %h =", "let %x0 = ref(%x); let %h =")
     with pytest.raises(BuildError, match="captures %x0, which holds a cell"):
         after(cell.replace("{ %x * %y }", "{ ref_read(%x0) * %y }"))

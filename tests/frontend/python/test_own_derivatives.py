@@ -1,12 +1,12 @@
 """rt.custom_vjp and rt.custom_jvp: functions whose derivatives users compute."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 import relay_tune as rt
 
+THREE, FOUR, DOUBLE = "Tensor[(3), float32]", "Tensor[(4), float64]", "float64"
+ROWS, WEIGHT = "Tensor[(5, 3), float32]", "Tensor[(2, 3), float32]"
 X = np.array([1.2, 2.7, -0.6], "float32")
 
 
@@ -20,12 +20,12 @@ def rounded_backward(left, d):
 
 @rt.custom_vjp(rounded_forward, rounded_backward)
 @rt.relay
-def rounded(x: "Tensor[(3), float32]"):
+def rounded(x: THREE):
     return np.round(x)
 
 
 @rt.relay
-def squares(x: "Tensor[(3), float32]"):
+def squares(x: THREE):
     return np.sum(rounded(x) * rounded(x))
 
 
@@ -45,17 +45,17 @@ def softplus_forward(x):
 
 
 def softplus_backward(x, d):
-    return d * sigmoid(x)
+    return d * sigmoid(x)  # noqa: F821
 
 
 @rt.custom_vjp(softplus_forward, softplus_backward)
 @rt.relay
-def softplus(x: "Tensor[(4), float64]"):
+def softplus(x: FOUR):
     return np.maximum(x, 0) + np.log(1 + np.exp(-np.abs(x)))
 
 
 @rt.relay
-def softplus_sum(x: "Tensor[(4), float64]"):
+def softplus_sum(x: FOUR):
     return np.sum(softplus(x))
 
 
@@ -69,7 +69,7 @@ def test_a_stable_form_has_second_derivatives_by_its_rule() -> None:
 
 
 @rt.relay
-def step(a: "float64", z: "float64"):
+def step(a: DOUBLE, z: DOUBLE):
     return np.cos(z) * a * 0.5
 
 
@@ -82,13 +82,13 @@ def solve_backward(left, d):
     a, z = left
     u = d
     for _ in range(30):
-        u = d + vjp(step, wrt=(1,))(a, z, u)[1][0]
-    return vjp(step, wrt=(0,))(a, z, u)[1][0]
+        u = d + vjp(step, wrt=(1,))(a, z, u)[1][0]  # noqa: F821
+    return vjp(step, wrt=(0,))(a, z, u)[1][0]  # noqa: F821
 
 
 @rt.custom_vjp(solve_forward, solve_backward)
 @rt.relay
-def solve(a: "float64", n: int):
+def solve(a: DOUBLE, n: int):
     z = np.float64(0.5)
     for _ in range(n):
         z = step(a, z)
@@ -96,7 +96,7 @@ def solve(a: "float64", n: int):
 
 
 @rt.relay
-def solved(a: "float64", n: int):
+def solved(a: DOUBLE, n: int):
     return solve(a, n) * 2
 
 
@@ -122,7 +122,7 @@ def tripled_tangent(x, n, t):
 
 @rt.custom_jvp(tripled_tangent)
 @rt.relay
-def tripled(x: "float64", n: int):
+def tripled(x: DOUBLE, n: int):
     return np.exp(x)
 
 
@@ -145,12 +145,12 @@ def gentle_backward(left, d):
 
 @rt.custom_vjp(gentle_forward, gentle_backward)
 @rt.relay
-def gentle(w: "Tensor[(2, 3), float32]"):
+def gentle(w: WEIGHT):
     return w
 
 
 @rt.relay
-def layer(x: "Tensor[(5, 3), float32]", w: "Tensor[(2, 3), float32]"):
+def layer(x: ROWS, w: WEIGHT):
     return x @ gentle(w).T
 
 
