@@ -17,7 +17,7 @@ from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.codegen.main_function import KernelCall, KernelChoice, Place, call_of
 from relay_tune.codegen.programs.region_step import DynamicSizes, Extents, SizeCase, Word
-from relay_tune.first_order.region import Buffer, KernelRun, Origin, Region
+from relay_tune.first_order.region import Buffer, KernelRun, Region
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.dim_arithmetic import add, product, substitute, symbol_names
 from relay_tune.ir.dtypes import DTYPES
@@ -35,7 +35,7 @@ class RegionLayout:
     Attributes:
         codes: for each run the code of its primitive, that of its cases before.
         constants: all constants of the program; those of the region enter as they are asked for.
-        workspace_bytes: memory for intermediate tensors, where all sizes are known.
+        workspace_bytes: memory for intermediate tensors, where all of their sizes are known.
     """
 
     def __init__(
@@ -146,8 +146,10 @@ class RegionLayout:
         extents: dict[object, dict[Extents, None]] = {}
         steps: dict[object, tuple[int, int]] = {}
         keys: dict[object, object] = {}
-        for number, run in enumerate(self._region.runs):
-            for buffer in self._intermediate((*run.inputs, *run.outputs)):
+        region, between = self._region, self._region.between
+        for number, run in enumerate(region.runs):
+            touched = (region.located(each).whole for each in (*run.inputs, *run.outputs))
+            for buffer in dict.fromkeys(each for each in touched if each in between):
                 keys[buffer] = buffer
                 extents[buffer] = {_extents(buffer.type.shape, buffer.type.dtype): None}
                 steps[buffer] = (steps.get(buffer, (number, number))[0], number)
@@ -166,7 +168,7 @@ class RegionLayout:
         self, extents: Mapping[object, Iterable[Extents]], lifetimes: Sequence[Lifetime]
     ) -> tuple[dict[object, Place], int]:
         """Memory for tensors, and the bytes of all if they are known."""
-        if not self._is_dynamic:
+        if all(len(each) == 1 for tensors in extents.values() for each in tensors):
             plan = plan_memory(lifetimes, self._limit)
             places = [Place(self._workspace_slot, offset) for offset in plan.offsets]
             return dict(zip(extents, places, strict=True)), plan.total
@@ -177,10 +179,20 @@ class RegionLayout:
         places = [Place(self._workspace_slot + 2 + block) for block in blocks]
         return dict(zip(extents, places, strict=True)), 0
 
-    def _intermediate(self, buffers: Iterable[Buffer]) -> Sequence[Buffer]:
-        """The buffers of their own memory that are neither given nor results."""
-        wholes = dict.fromkeys(self._region.located(buffer).whole for buffer in buffers)
-        return [b for b in wholes if b.origin is Origin.COMPUTED and b not in self._slots]
+
+def own_workspace(
+    run: KernelRun, primitive: Primitive, codes: Mapping[str, PrimitiveCode]
+) -> tuple[int, ...] | None:
+    """The bytes of each tensor of a run's own workspace; None where a run of the program tells."""
+    found: dict[int, int] = {}
+    for each in _alternatives(primitive):
+        for place, tensor in enumerate(codes[each.key.digest].scheduled.workspace):
+            shape = tuple(_size(size, run) for size in tensor.shape)
+            known, *others = _extents(shape, tensor.dtype)[::-1]
+            if others or not isinstance(known, int):
+                return None
+            found[place] = max(found.get(place, 0), known)
+    return tuple(found.values())
 
 
 def _alternatives(primitive: Primitive) -> Iterator[Primitive]:

@@ -111,6 +111,14 @@ class Region:
         """Whether a run tells some of its sizes."""
         return bool(self.symbols) or any(run.sizes for run in self.runs)
 
+    @property
+    def between(self) -> dict[Buffer, None]:
+        """The buffers that are planned: computed, of their own memory, and no outputs."""
+        buffers = (each for run in self.runs for each in (*run.inputs, *run.outputs))
+        wholes = dict.fromkeys(self.located(buffer).whole for buffer in buffers)
+        outputs = set(self.outputs)
+        return {b: None for b in wholes if b.origin is Origin.COMPUTED and b not in outputs}
+
     def located(self, buffer: Buffer) -> Part:
         """The buffer of its own memory that a buffer lies in, and where."""
         return self.parts.get(buffer, Part(buffer, 0))

@@ -1,4 +1,4 @@
-"""Networks whose memory between kernels is limited.
+"""Programs whose memory between kernels is limited.
 
 A region's kernels are known by then, with the memory that each needs for itself under its schedule:
 the plan that is looked at is the one that runs.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import prod
 
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
@@ -19,26 +18,38 @@ from relay_tune.building.recomputation.limited_region import (
 )
 from relay_tune.building.recomputation.steps import Steps
 from relay_tune.building.recomputation.within_limit import least_limit, sequence_within
+from relay_tune.building.region_layout import own_workspace
 from relay_tune.errors import InputError
 from relay_tune.first_order.instructions import Instruction, RunRegion
 from relay_tune.first_order.program import FirstOrderFunction, FirstOrderProgram
 from relay_tune.first_order.region import KernelRun, Region
-from relay_tune.ir.dtypes import DTYPES
+from relay_tune.first_order.region_sizes import kernel_words
 from relay_tune.ir.expr import Function
 from relay_tune.machine.machine import Machine
+from relay_tune.typing.type_text import type_text
 
 
 def check_limitable(program: FirstOrderProgram) -> None:
-    """InputError unless one region of known sizes is all that takes memory between kernels."""
+    """InputError where sizes between kernels are seen to be known at run time only."""
     functions = list(program.functions.values())
     blocks = [block for function in functions for block in function.blocks]
     regions = [run.region for block in blocks for run in _region_runs(block.instructions)]
-    is_network = len(blocks) == 1 and len(regions) <= 1 and not program.batches
-    if is_network and not program.layouts and not any(region.is_dynamic for region in regions):
-        return
-    raise InputError(
-        "A limit of memory is for networks of fixed sizes, but this program has branches, calls or "
-        "values of data types, or sizes that a run tells.",
+    if program.batches:
+        raise InputError(
+            "The memory of kernels that wait for those of other calls cannot be limited: how many "
+            "run together is known at run time only.",
+            remedy="Omit the limit.",
+        )
+    for region in regions:
+        for buffer in region.between:
+            if not isinstance(buffer.size, int):
+                raise _not_known(type_text(buffer.type))
+
+
+def _not_known(what: str) -> InputError:
+    return InputError(
+        f"The memory between kernels cannot be limited where a run tells how much it is, as of "
+        f"{what}.",
         remedy="Omit the limit, or fix the sizes of the inputs.",
     )
 
@@ -50,15 +61,17 @@ def with_limited_memory(
     machine: Machine,
     limit: int,
 ) -> FirstOrderProgram:
-    """A network whose kernels run so that the plan of its memory has at most `limit` bytes.
+    """A program whose kernels run so that the plan of each region has at most `limit` bytes.
 
     Raises InputError, with the least limit that was found, where no way is found.
     """
 
-    def describe(run: KernelRun) -> tuple[tuple[int, ...], float]:
-        code = codes[primitives[run.function].key.digest]
-        sizes = (prod(t.shape) * DTYPES[t.dtype].itemsize for t in code.scheduled.workspace)
-        return tuple(sizes), _cycles(code, machine)
+    def describe(run: KernelRun) -> tuple[tuple[int, ...], float] | None:
+        primitive = primitives[run.function]
+        workspace = own_workspace(run, primitive, codes)
+        if workspace is None:
+            return None
+        return workspace, _cycles(codes[primitive.key.digest], machine)
 
     functions = {
         name: _limited(function, describe, limit) for name, function in program.functions.items()
@@ -81,10 +94,13 @@ def _limited(function: FirstOrderFunction, describe: DescribeRun, limit: int) ->
 
 def _limited_region(region: Region, describe: DescribeRun, limit: int) -> Region:
     steps = steps_of(region, describe)
+    if steps is None:
+        raise _not_known(kernel_words(region.runs[0].function))
     sequence = sequence_within(steps, limit)
     if sequence is None:
         raise _too_little(steps, limit)
-    return with_sequence(region, sequence)
+    is_own = sequence == list(range(len(region.runs)))
+    return region if is_own else with_sequence(region, sequence)
 
 
 def _too_little(steps: Steps, limit: int) -> InputError:

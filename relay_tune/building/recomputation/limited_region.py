@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from relay_tune.building.recomputation.steps import Step, Steps
 from relay_tune.first_order.region import Buffer, KernelRun, Origin, Part, Region
 
-DescribeRun = Callable[[KernelRun], tuple[tuple[int, ...], float]]
-"""The bytes of each tensor of a run's own workspace, and the cycles that it takes."""
+DescribeRun = Callable[[KernelRun], tuple[tuple[int, ...], float] | None]
+"""The bytes of each tensor of a run's own workspace, and the cycles that it takes; None where a run
+of the program tells the bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,26 +26,31 @@ class _Write:
 
     run: int
     begin: int
-    end: int
+    end: float
 
 
-def steps_of(region: Region, describe: DescribeRun) -> Steps:
-    """The kernels of a region of known sizes as numbers."""
+def steps_of(region: Region, describe: DescribeRun) -> Steps | None:
+    """The kernels of a region as numbers; None where sizes between them are not known."""
+    described = [describe(run) for run in region.runs]
+    if not all(isinstance(buffer.size, int) for buffer in region.between):
+        return None
     outputs = set(region.outputs)
     values: dict[Buffer, int] = {}
     writes: dict[Buffer, list[_Write]] = {}
     for number, run in enumerate(region.runs):
         for buffer in run.outputs:
             part = region.located(buffer)
-            end = part.offset + buffer.known_size
+            end = part.offset + _most_bytes(buffer)
             writes.setdefault(part.whole, []).append(_Write(number, part.offset, end))
             if part.whole not in outputs:
                 values.setdefault(part.whole, len(values))
     steps: list[Step] = []
-    for run in region.runs:
+    for run, about in zip(region.runs, described, strict=True):
+        if about is None:
+            return None
+        workspace, cost = about
         read = dict.fromkeys(region.located(buffer).whole for buffer in run.inputs)
         written = dict.fromkeys(region.located(buffer).whole for buffer in run.outputs)
-        workspace, cost = describe(run)
         steps.append(
             Step(
                 after=tuple(sorted({n for b in run.inputs for n in _writers(region, b, writes)})),
@@ -60,10 +67,15 @@ def steps_of(region: Region, describe: DescribeRun) -> Steps:
 def _writers(region: Region, buffer: Buffer, writes: dict[Buffer, list[_Write]]) -> Iterator[int]:
     """The runs that fill what a buffer holds."""
     part = region.located(buffer)
-    end = part.offset + buffer.known_size
+    end = part.offset + _most_bytes(buffer)
     for write in writes.get(part.whole, ()):
         if write.begin < end and part.offset < write.end:
             yield write.run
+
+
+def _most_bytes(buffer: Buffer) -> float:
+    """The bytes of a buffer; of a result of dynamic size as many as there may be."""
+    return buffer.size if isinstance(buffer.size, int) else inf
 
 
 def with_sequence(region: Region, sequence: Sequence[int]) -> Region:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import prod
 
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
@@ -19,10 +18,10 @@ from relay_tune.building.recomputation.limited_region import (
 )
 from relay_tune.building.recomputation.prompt_order import prompt_order
 from relay_tune.building.recomputation.within_limit import planned_bytes
+from relay_tune.building.region_layout import own_workspace
 from relay_tune.first_order.instructions import Instruction, RunRegion
 from relay_tune.first_order.program import FirstOrderFunction, FirstOrderProgram
 from relay_tune.first_order.region import KernelRun, Region
-from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
 
 LEAST_RUNS = 3
@@ -34,11 +33,11 @@ def with_short_lives(
     primitives: Mapping[Function, Primitive],
     codes: Mapping[str, PrimitiveCode],
 ) -> FirstOrderProgram:
-    """A program whose regions of known sizes have an order with the smaller plan of memory."""
+    """A program whose regions have an order with the smaller plan, where their plan is known."""
 
-    def describe(run: KernelRun) -> tuple[tuple[int, ...], float]:
-        workspace = codes[primitives[run.function].key.digest].scheduled.workspace
-        return tuple(prod(t.shape) * DTYPES[t.dtype].itemsize for t in workspace), 0.0
+    def describe(run: KernelRun) -> tuple[tuple[int, ...], float] | None:
+        workspace = own_workspace(run, primitives[run.function], codes)
+        return None if workspace is None else (workspace, 0.0)
 
     ordered: dict[Region, Region] = {}  # several instructions may run one region
     functions = {
@@ -66,9 +65,11 @@ def _ordered(
 
 
 def _ordered_region(region: Region, describe: DescribeRun) -> Region:
-    if len(region.runs) < LEAST_RUNS or region.is_dynamic:
+    if len(region.runs) < LEAST_RUNS:
         return region
     steps = steps_of(region, describe)
+    if steps is None:
+        return region
     own, prompt = list(range(len(region.runs))), prompt_order(steps)
     if prompt == own or planned_bytes(steps, prompt) >= planned_bytes(steps, own):
         return region

@@ -1,8 +1,8 @@
 """What a program does to run a region: one job for all kernels, with a table of addresses.
 
 The table has the addresses of the inputs, of the outputs, of the workspace and of the program's
-constants. Where sizes are known at run time only, the workspace is cut into blocks, whose addresses
-follow, and what else the kernels need of the sizes comes behind these.
+constants. Where sizes of what lies in it are known at run time only, the workspace is cut into
+blocks, whose addresses follow. What else the kernels need of sizes comes behind these.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class RegionStep:
     Attributes:
         job: the function that runs its kernels, on the threads there are, given the table.
         calls: the kernels that it calls.
-        workspace: the bytes of its workspace, where all sizes are known.
+        workspace: the bytes of its workspace, where all sizes of what lies in it are known.
         points: how often the innermost statements run; few run on the calling thread.
         shapes: those of the results, also where types have them open.
         sizes: those that are known at run time only; None if there are none.

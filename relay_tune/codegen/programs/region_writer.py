@@ -93,10 +93,10 @@ class _RegionWriter:
     def _write_dynamic(self, sizes: DynamicSizes, addresses: Sequence[str]) -> None:
         """The region in blocks of a workspace that is as large as its tensors are this time."""
         objects, writer = self._objects, self._writer
-        ends = ["0"]
+        ends = [str(self._step.workspace)]
         for extents in sizes.blocks:
             ends.append(writer.pure(f"add i64 {ends[-1]}, {self._block_bytes(extents)}"))
-        block = None if len(ends) == 1 else objects.new_open_block(ends[-1])
+        block = None if ends == ["0"] else objects.new_open_block(ends[-1])
         workspace = "null" if block is None else objects.data(block)
         words = ["ptr " + word for word in (*addresses, workspace, "@relay_tune_constants")]
         for begin in ends[:-1]:

@@ -25,14 +25,6 @@ def @main(%x: Tensor[(64, 32), float32], %w: Tensor[(32, 32), float32],
 }"""
 """A softmax that is read before and after something wide, and so are slices and a part of it."""
 
-LOOP = """
-def @main(%x: Tensor[(8), float32], %n: int32) {
-  let %loop = fn (%i: int32, %y: Tensor[(8), float32]) {
-    if (less(%i, 1)) { %y } else { %loop(subtract(%i, 1), exp(%y)) }
-  };
-  %loop(%n, %x)
-}"""
-
 
 def deep_network() -> rt.Module:
     """Dense layers with what passes them by."""
@@ -106,14 +98,27 @@ def test_a_limit_that_cannot_be_kept_names_the_least() -> None:
     assert training_step(least(caught.value)).model.workspace_bytes <= least(caught.value)
 
 
-def test_programs_with_branches_have_no_limit() -> None:
-    with pytest.raises(InputError, match="networks of fixed sizes"):
-        rt.build(rt.parse(LOOP), threads=1, memory_limit=1 << 20)
+def test_loops_keep_their_limit_and_their_bits() -> None:
+    generator = np.random.default_rng(5)
+    shapes = (2, 64, 32), (2, 64)
+    batches = generator.standard_normal(shapes[0], np.float32), generator.integers(0, 32, shapes[1])
+    single = training_step()
+    losses = [single(*batch) for batch in zip(*batches, strict=True)]
+    limit = single.model.workspace_bytes // 2
+    limited = training_step(limit)
+    assert limited.run_many(*batches).tolist() == losses
+    (_, model), *_ = limited._many.values()
+    assert 0 < model.workspace_bytes <= limit
+    for name, value in single.parameters.items():
+        np.testing.assert_array_equal(limited.parameters[name], value)
 
 
 def test_dynamic_sizes_have_no_limit() -> None:
-    module = rt.parse("def @main(%x: Tensor[(?, 8), float32]) { nn.softmax(exp(%x)) }")
-    with pytest.raises(InputError, match="networks of fixed sizes"):
+    module = rt.parse(
+        "def @main(%x: Tensor[(?, 8), float32], %w: Tensor[(8, 8), float32]) "
+        "{ nn.dense(nn.softmax(nn.dense(%x, %w)), %w) }"
+    )
+    with pytest.raises(InputError, match="cannot be limited where a run tells"):
         rt.build(module, threads=1, memory_limit=1 << 20)
 
 
