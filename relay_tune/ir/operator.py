@@ -79,6 +79,10 @@ Reference = Callable[..., Any]
 Composition = Callable[[Any, Sequence[Expr], Sequence[Type]], Expr]
 """composition(attributes, arguments, argument types) -> an expression of simpler operators."""
 
+OtherFactor = Callable[[Any], str]
+"""other_factor(attributes) -> the type that what a product multiplies by the result may be rounded
+to; empty where it keeps all of its digits."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Operator(Expr):
@@ -96,6 +100,7 @@ class Operator(Expr):
             each size that is `?`, in order, as int64; less than 0 where the inputs do not fit.
         composition: the same meaning in simpler operators, used by the simplification passes.
         stateful: True when two calls with equal inputs may differ (never merged or removed).
+        other_factor: for weights: what may become of the data that a product multiplies by them.
         documentation: what it computes, in sentences.
     """
 
@@ -109,6 +114,7 @@ class Operator(Expr):
     sizes: Compute | None = None
     composition: Composition | None = None
     stateful: bool = False
+    other_factor: OtherFactor | None = None
     documentation: str = field(default="")
 
     def __repr__(self) -> str:

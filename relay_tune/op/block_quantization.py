@@ -33,12 +33,15 @@ class DequantizeBlocksAttributes(Attributes):
         block: neighbours along the last axis that share a scale; the last block may be shorter.
         size: of the last axis of the result; 0: as many numbers as the data have.
         out_dtype: the element type of the result.
+        activations: "int8" where products may round what they multiply by the result to bytes, with
+            a scale for each block of a row; empty where that keeps its digits.
     """
 
     bits: int = 8
     block: int = 32
     size: int = 0
     out_dtype: str = "float32"
+    activations: str = ""
 
 
 def _computation(attributes: DequantizeBlocksAttributes, inputs: Any, types: Any) -> list[Tensor]:
@@ -151,6 +154,7 @@ dequantize_blocks = register(
         attributes=DequantizeBlocksAttributes,
         compute=_computation,
         reference=_reference,
+        other_factor=lambda attributes: attributes.activations,
         documentation=(
             "(number - zero_point) * scale, in float32, of numbers of few bits; each block along "
             "the last axis has a scale, and a zero point unless one is for all."

@@ -29,10 +29,12 @@ from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.spaced_inputs import room_symbol, spaced_inputs
 from relay_tune.tensor.deferred_array import ConstantData
-from relay_tune.tensor.expression import Scalar, Tensor, binary, literal, select
+from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.expression import Binary, Reduce, Scalar, Tensor, binary, literal, select
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import UndecidedSizeError, dim_of, is_integer, size_value
-from relay_tune.tensor.tensor import Input, compute, input_tensor
+from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
+from relay_tune.tensor.walk import loads
 from relay_tune.typing.infer import infer_expr
 
 Value = Tensor | tuple["Value", ...]
@@ -134,6 +136,7 @@ class _Lowering:
         self.values: dict[Expr, Value] = {}
         self.inputs: list[Input] = []
         self.constants: list[tuple[Input, ConstantData]] = []
+        self.other_factors: dict[Tensor, str] = {}
 
     def add_parameter(self, param: Var) -> None:
         """Make inputs of a parameter."""
@@ -153,7 +156,18 @@ class _Lowering:
 
     def program(self, outputs: Iterable[Tensor]) -> TensorProgram:
         """The program that computes outputs."""
-        return TensorProgram(tuple(self.inputs), tuple(outputs), tuple(self.constants))
+        results = tuple(outputs)
+        data_type = self._data_type(results) if self.other_factors else ""
+        return TensorProgram(tuple(self.inputs), results, tuple(self.constants), data_type)
+
+    def _data_type(self, outputs: Sequence[Tensor]) -> str:
+        """The type that all products let their data be rounded to; empty where they differ."""
+        found = {
+            max((self.other_factors.get(load.tensor, "") for load in loads(stage.body)), default="")
+            for stage in tensors_in_order(outputs)
+            if isinstance(stage, Computed) and _multiplies(stage)
+        }
+        return found.pop() if len(found) == 1 else ""
 
     def found_sizes(self, call: Expr) -> Tensor:
         """The vector of the sizes that the operator of a call finds."""
@@ -237,6 +251,8 @@ class _Lowering:
                 remedy=FIX_SIZES,
             ) from error
         _check_outputs(operator, outputs, types)
+        if operator.other_factor is not None:
+            self.other_factors |= dict.fromkeys(outputs, operator.other_factor(call.attributes))
         return _unflatten(call.type, iter(outputs))
 
     def _composed_call(self, call: Call, operator: Operator, composition: Composition) -> Value:
@@ -249,6 +265,12 @@ class _Lowering:
         for param, argument in zip(typed.params, call.arguments, strict=True):
             self.values[param] = self.values[argument]
         return self.run(typed.body)
+
+
+def _multiplies(stage: Computed) -> bool:
+    """Whether a stage is a sum of products."""
+    body = stage.body.body if isinstance(stage.body, Reduce) else None
+    return isinstance(body, Binary) and body.operation == "mul"
 
 
 def _with_room(tensor: Input, axis: int, room: int) -> Input:

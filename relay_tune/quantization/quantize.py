@@ -43,6 +43,13 @@ INT8, FLOAT32 = "int8", "float32"
 
 SCHEMES = (INT8, *WEIGHT_TYPES)
 
+ACTIVATIONS: Mapping[str, Sequence[str]] = {
+    "w8": ("float32", "int8"),
+    "w4": ("float32", "int8"),
+    "bf16": ("float32",),
+}
+"""What data may become beside weights of a scheme; bytes where this does not say."""
+
 FEW = 8
 """Samples below which the report says that ranges may be too narrow."""
 
@@ -71,7 +78,9 @@ def quantize(
             in 8 or 4 bits, with a scale for 32 of them, or bfloat16, and sums in float32.
         method: how ranges of data are chosen: "minmax", "percentile", "entropy" or "mse"; "auto"
             takes the one with the least loss.
-        activations: "uint8" or "int8"; "auto" takes what this machine multiplies.
+        activations: "uint8" or "int8"; "auto" takes what this machine multiplies. With "w8" and
+            "w4" data are float32, or with "int8" may be rounded to bytes in products of many rows,
+            with a scale for 32 of them in a row, when the program runs; "auto" is float32.
         max_loss: the layers that hurt most stay in float32 until the loss is no more than this.
         loss: loss(outputs of float32, outputs) of a sample; by default the root mean square error
             of the outputs as a part of their magnitude.
@@ -91,7 +100,7 @@ def quantize(
                 f"There is no bound on the loss of {scheme!r}: its layers are not chosen.",
                 remedy="Omit max_loss, and look at the loss in the report.",
             )
-        return _weights_only(network, calibration, scheme, judged, threads, report)
+        return _weights_only(network, calibration, (scheme, activations), judged, threads, report)
     if calibration is None:
         raise InputError(
             "There are no calibration data, which 'int8' needs for the ranges of data.",
@@ -107,15 +116,16 @@ def quantize(
 def _weights_only(
     network: Module,
     calibration: Given | None,
-    scheme: str,
+    types: tuple[str, str],
     loss: Loss,
     threads: int | None,
     report: QuantizationReport,
 ) -> Module:
+    """The network with weights in fewer bits; `types` are the scheme and that of activations."""
     samples = None
     if calibration is not None:
         samples = CalibrationData(calibration, input_types(network))
-    result = with_narrow_weights(network, scheme, report)
+    result = with_narrow_weights(network, *types, report)
     report.steps = {"realize": result}
     if samples is not None:
         report.samples = samples.count
@@ -207,7 +217,7 @@ def check_options(
     options = (
         ("scheme", scheme, schemes),
         ("method", method, (AUTO, *METHODS)),
-        ("type of activations", activations, (AUTO, *BYTES)),
+        ("type of activations", activations, (AUTO, *ACTIVATIONS.get(scheme, BYTES))),
     )
     for what, value, known in options:
         if value not in known:

@@ -9,11 +9,12 @@ from relay_tune.ir.expr import Constant
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.quantization.calibration_data import CalibrationData
+from relay_tune.quantization.choose import AUTO
 from relay_tune.quantization.loss import Loss, mean_loss
 from relay_tune.quantization.programs import native_program, output_tensors, results
 from relay_tune.quantization.report import LayerReport, QuantizationReport
 from relay_tune.transform.quantize.layers import layers_of
-from relay_tune.transform.store_weights import StoreWeights
+from relay_tune.transform.store_weights import FLOATS, StoreWeights
 
 WEIGHT_TYPES: Mapping[str, str] = {"w8": "int8", "w4": "int4", "bf16": "bfloat16"}
 """What the weights of a scheme are stored as."""
@@ -24,10 +25,16 @@ JUDGED = 16
 STAYS = "its weights are few, no matrix, or read otherwise"
 
 
-def with_narrow_weights(network: Module, scheme: str, report: QuantizationReport) -> Module:
-    """The prepared network with weights in fewer bits; InputError where none are."""
+def with_narrow_weights(
+    network: Module, scheme: str, activations: str, report: QuantizationReport
+) -> Module:
+    """The prepared network with weights in fewer bits; InputError where none are.
+
+    `activations` is what products may round their data to; "auto" is float32.
+    """
     kind = WEIGHT_TYPES[scheme]
-    result = StoreWeights(kind)(network)
+    data = FLOATS if activations == AUTO else activations
+    result = StoreWeights(kind, activations=data)(network)
     left = constant_bytes(result)
     report.layers = [
         LayerReport(

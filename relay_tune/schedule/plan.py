@@ -108,13 +108,27 @@ class Plan:
     def _offers_after(self, before: AppliedAlgorithm) -> Iterator[AppliedAlgorithm]:
         """The algorithms of one rewrite more that are worth a look."""
         for each in self.known:
-            if before.can_be_followed_by(each) and is_allowed(each.exactness, self.accuracy):
+            if before.can_be_followed_by(each) and self._allows(each):
                 offered: list[AppliedAlgorithm] = []
                 with suppress(UndecidedSizeError):  # dynamic sizes leave this one out
                     plan = self.with_algorithm(before)
                     for parameters in each.offers(plan.program, plan.ungrouped, self.accuracy):
                         offered.append(before + AppliedAlgorithm((Rewrite(each, parameters),)))
                 yield from offered
+
+    def allows(self, algorithm: AppliedAlgorithm) -> bool:
+        """Whether an algorithm may be chosen, whatever the program looks like."""
+        return all(self._allows(each.algorithm) for each in algorithm.rewrites)
+
+    def _allows(self, algorithm: Algorithm) -> bool:
+        """Whether the accuracy allows an algorithm, or the program asks for what it rounds.
+
+        An exact plan rounds nothing, whatever the program says.
+        """
+        if is_allowed(algorithm.exactness, self.accuracy):
+            return True
+        asked = self.accuracy is not Accuracy.EXACT and self.source.data_type
+        return bool(asked) and algorithm.data_type == asked
 
     @property
     def ungrouped(self) -> tuple[Nest | ProcedureOutput, ...]:
@@ -168,7 +182,7 @@ class Plan:
 
     def allowing(self, algorithm: AppliedAlgorithm) -> Plan:
         """The plan, or one of the least accuracy that allows an algorithm somebody has chosen."""
-        if is_allowed(algorithm.exactness, self.accuracy):
+        if self.allows(algorithm):
             return self
         return self.with_accuracy(least_accuracy(algorithm.exactness))
 
@@ -180,11 +194,10 @@ class Plan:
         """
         if algorithm == self.algorithm:
             return self
-        exactness = algorithm.exactness
-        if not is_allowed(exactness, self.accuracy):
+        if not self.allows(algorithm):
             raise InputError(
                 f"The algorithm {algorithm} is not {self.accuracy}.",
-                remedy=f"Allow it with --accuracy {least_accuracy(exactness)}, "
+                remedy=f"Allow it with --accuracy {least_accuracy(algorithm.exactness)}, "
                 "or use another schedule.",
             )
         if algorithm not in self._others:

@@ -18,11 +18,14 @@ class TensorProgram:
         inputs: the parameters in order, those of tuple type flattened.
         outputs: the results in order, a tuple flattened.
         constants: tensors of known content that the outputs also depend on.
+        data_type: the type that all of its products may round their data to, scaled; empty where
+            data keep their digits.
     """
 
     inputs: tuple[Input, ...]
     outputs: tuple[Tensor, ...]
     constants: tuple[tuple[Input, ConstantData], ...]
+    data_type: str = ""
 
     def constant_arrays(self) -> dict[Tensor, Array]:
         """The elements of each constant."""

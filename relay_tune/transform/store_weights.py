@@ -31,6 +31,14 @@ from relay_tune.transform.module_pass import map_functions, with_body
 
 BITS = {"int8": 8, "int4": 4, "bfloat16": 16}
 
+IN_BLOCKS = ("int8", "int4")
+"""Types of weights that have a scale for each block."""
+
+FLOATS = "float32"
+
+ACTIVATIONS = (FLOATS, "int8")
+"""What data may become that are multiplied by such weights."""
+
 LEAST_WEIGHTS = 1 << 10
 """Smaller matrices take neither memory nor time."""
 
@@ -42,11 +50,14 @@ class StoreWeights:
     Fields:
         type: "int8" or "int4", with a float16 scale for each block, or "bfloat16".
         block: neighbours along the summed axis that share a scale.
+        activations: "int8" lets products round their data to bytes, with a scale for each block of
+            a row; "float32" keeps the digits of data. bfloat16 weights know the latter only.
     """
 
     name: ClassVar[str] = "weights"
     type: str = "int8"
     block: int = 32
+    activations: str = FLOATS
 
     def __post_init__(self) -> None:
         if self.type not in BITS:
@@ -55,6 +66,13 @@ class StoreWeights:
                 remedy=f"Use one of {', '.join(BITS)}.",
             )
         whole_number(self.block, "block", 2)
+        if self.activations not in ACTIVATIONS or (
+            self.activations != FLOATS and self.type not in IN_BLOCKS
+        ):
+            raise InputError(
+                f"Activations cannot be {self.activations!r} beside weights of {self.type}.",
+                remedy="Use float32, or int8 beside weights of int8 or int4.",
+            )
 
     def __call__(self, module: Module) -> Module:
         """The module with weights in fewer bits."""
@@ -96,6 +114,7 @@ class StoreWeights:
             bits=bits,
             block=self.block,
             size=rows.shape[1],
+            activations="" if self.activations == FLOATS else self.activations,
         )
 
 

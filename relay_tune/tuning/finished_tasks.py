@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import logs
 from relay_tune.errors import InputError
-from relay_tune.schedule.accuracy import Accuracy, is_allowed
-from relay_tune.schedule.rewrites.algorithm import Algorithm
+from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import algorithm_of
 from relay_tune.tuning.marks import MarkKind
 from relay_tune.tuning.scope import TuningScope
@@ -75,10 +75,11 @@ def earlier_result(
     """What earlier runs made of a task; None where there was nothing to choose."""
     if not mark.default:
         return None
+    plan = task.plan.with_accuracy(mark.accuracy)
     times = {
         record.schedule: record.seconds
         for record in records
-        if record.status == "ok" and _is_allowed(record.schedule, mark.accuracy, task.plan.known)
+        if record.status == "ok" and _is_allowed(record.schedule, plan)
     }
     correct = [seconds for seconds in times.values() if seconds is not None]
     return TaskResult(
@@ -95,9 +96,9 @@ def earlier_result(
     )
 
 
-def _is_allowed(schedule: str, accuracy: Accuracy, known: Sequence[Algorithm]) -> bool:
-    """Whether a schedule's JSON text has a known algorithm that an accuracy allows."""
+def _is_allowed(schedule: str, plan: Plan) -> bool:
+    """Whether a schedule's JSON text has a known algorithm that a plan allows."""
     try:
-        return is_allowed(algorithm_of(schedule, known).exactness, accuracy)
+        return plan.allows(algorithm_of(schedule, plan.known))
     except InputError:
         return False

@@ -8,8 +8,10 @@ from relay_tune.ir.expr import Call, Expr, Function, If, Let, Tuple, TupleGetIte
 from relay_tune.ir.operator import find_operator
 from relay_tune.ir.types import BOOL, TensorType, TupleType
 from relay_tune.op.arithmetic import add, multiply
+from relay_tune.op.block_quantization import dequantize_blocks
 from relay_tune.op.joining import split
 from relay_tune.op.lower import lower_function
+from relay_tune.op.nn.matmul import dense
 from relay_tune.op.nn.normalization import layer_norm
 from relay_tune.op.reduction import sum as sum_
 from relay_tune.tensor.evaluate import evaluate
@@ -129,3 +131,19 @@ def test_calls_of_functions_are_an_error():
     inner = Function((y,), add(y, y), attributes={"Primitive": 1})
     with pytest.raises(BuildError, match="cannot contain Function"):
         lowered((x,), Call(inner, (x,)))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [("int8", "int8", "int8"), ("", "", ""), ("int8", "", "")],
+)
+def test_data_may_be_rounded_where_all_products_let_them(first, second, found):
+    def product(x, activations):
+        kept = dequantize_blocks(constant(numbers), constant(scales), zero, activations=activations)
+        return dense(x, kept)
+
+    numbers, scales = np.ones((32, 32), np.int8), np.ones((32, 1), np.float32)
+    zero = constant(np.zeros((), np.int8))
+    x = Var("x", TensorType((4, 32), "float32"))
+    function = infer_expr(Function((x,), product(product(x, first), second)))
+    assert lower_function(function).data_type == found

@@ -132,6 +132,14 @@ def @main(%x: Tensor[(1, 64), float32], %w: Tensor[(32, 64), float32], %u: Tenso
     assert rt.quantize(module, scheme=scheme).main.type == module.main.type
 
 
+def test_activations_beside_narrow_weights() -> None:
+    module = bound("""
+def @main(%x: Tensor[(1, 64), float32], %w: Tensor[(32, 64), float32]) { nn.dense(%x, %w) }""")
+    for activations, told in (("auto", False), ("float32", False), ("int8", True)):
+        result = rt.quantize(module, scheme="w4", activations=activations)
+        assert ('activations="int8"' in result.astext()) == told
+
+
 @pytest.mark.parametrize(
     "options, message",
     [
@@ -142,6 +150,8 @@ def @main(%x: Tensor[(1, 64), float32], %w: Tensor[(32, 64), float32], %u: Tenso
         ({"max_loss": 1e-12}, "No layer of the network can be quantized"),
         ({"calibration": None}, "no calibration data"),
         ({"scheme": "w8", "max_loss": 0.1}, "no bound on the loss of 'w8'"),
+        ({"scheme": "w8", "activations": "uint8"}, "no type of activations 'uint8'"),
+        ({"scheme": "bf16", "activations": "int8"}, "no type of activations 'int8'"),
         ({"scheme": "w4"}, "No weights of the network can be stored as int4"),
         ({"loss": 3}, "loss must be a function"),
     ],

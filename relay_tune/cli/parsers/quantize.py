@@ -64,9 +64,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--activations",
-        choices=("auto", "uint8", "int8"),
+        choices=("auto", "float32", "uint8", "int8"),
         default="auto",
-        help="the type of data; auto: what this machine multiplies (default: auto)",
+        help="the type of data; auto: what this machine multiplies with int8, float32 with others; "
+        "int8 with w8 and w4: products of many rows round data to bytes (default: auto)",
     )
     parser.add_argument(
         "--threads",

@@ -19,6 +19,9 @@ from relay_tune.op.block_quantization import packed_numbers, unpacked_numbers
 MICROSOFT = "com.microsoft"
 LEAST_BLOCK = 16
 
+LEVELS: Mapping[str, Mapping[str, int]] = {"": {}, "int8": {"accuracy_level": 4}}
+"""What MatMulNBits says of data that may be rounded to a type."""
+
 
 @dataclass(frozen=True, slots=True)
 class BlockWeights:
@@ -30,6 +33,7 @@ class BlockWeights:
         zeros: [N, blocks], or one.
         bits: of a number.
         block: numbers with one scale.
+        activations: the type that products may round their data to; empty where they may not.
     """
 
     numbers: Array
@@ -37,6 +41,7 @@ class BlockWeights:
     zeros: Array
     bits: int
     block: int
+    activations: str = ""
 
     @property
     def inputs(self) -> tuple[Array, ...]:
@@ -69,6 +74,7 @@ def block_product(call: OperatorCall) -> str | None:
         N=count,
         bits=found.bits,
         block_size=found.block,
+        **LEVELS[found.activations],
     )
 
 
@@ -124,7 +130,8 @@ def _weights(call: OperatorCall) -> BlockWeights | None:
     if points.min() < 0 or points.max() >= 2**bits:
         return None
     wide = scales.astype(np.float32)
-    return BlockWeights(numbers, wide, points.astype(np.uint8), bits, block)
+    points = points.astype(np.uint8)
+    return BlockWeights(numbers, wide, points, bits, block, attributes.activations)
 
 
 BLOCK_WEIGHTS: Mapping[str, OperatorTranslator] = {"qnn.dequantize_blocks": _dequantize_blocks}

@@ -91,6 +91,5 @@ def with_rewritten_stages(program: TensorProgram, rewrite: Rewrite) -> TensorPro
     outputs = tuple(map(rewriting.now, program.outputs))
     used = set(tensors_in_order(outputs))
     constants = (*program.constants, *rewriting.added)
-    return TensorProgram(
-        program.inputs, outputs, tuple((t, values) for t, values in constants if t in used)
-    )
+    known = tuple((t, values) for t, values in constants if t in used)
+    return replace(program, outputs=outputs, constants=known)

@@ -83,6 +83,8 @@ class Algorithm:
             of several, one after the other, all have to be among them.
         packing: the choices of a direct schedule with constants packed as it reads them; None if
             it packs them in ways of its own.
+        data_type: the type that it rounds data of products to, and nothing else; empty if it
+            rounds nothing, or more.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Algorithm:
     fixed_cycles: Callable[[Collection[Tensor], Machine], float] | None = None
     follows: tuple[Algorithm, ...] = ()
     packing: Packing | None = None
+    data_type: str = ""
 
     def __hash__(self) -> int:
         return hash(self.name)

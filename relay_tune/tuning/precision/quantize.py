@@ -86,7 +86,9 @@ def quantize(
             found by building and timing choices on this machine.
         method: how ranges of data are chosen: "minmax", "percentile", "entropy" or "mse"; "auto"
             takes the one with the least loss.
-        activations: "uint8" or "int8"; "auto" takes what this machine multiplies.
+        activations: "uint8" or "int8"; "auto" takes what this machine multiplies. With "w8" and
+            "w4" data are float32, or with "int8" may be rounded to bytes in products of many rows,
+            with a scale for 32 of them in a row, when the program runs; "auto" is float32.
         max_loss: with "int8" the layers that hurt most stay in float32 until the loss is no more
             than this; "auto" needs it.
         loss: loss(outputs of float32, outputs) of a sample; by default the root mean square error

@@ -85,6 +85,9 @@ def _require_integer(tensor: TensorType, what: str) -> None:
         raise RelationError(f"{what} must be of integers, but has type {type_text(tensor)}")
 
 
+DATA_TYPES = ("", "int8")
+"""What products may round data to that they multiply by blocks of numbers; empty: nothing."""
+
 NUMBER_TYPES = {2: ("uint8", "int32"), 4: ("uint8", "int32"), 8: ("uint8", "int8")}
 """The types that store numbers of so many bits."""
 
@@ -100,6 +103,11 @@ def dequantize_blocks(
     size = _numbers(data, attributes)
     if attributes.block < 1:
         raise RelationError(f"a block of {attributes.block} has no numbers")
+    if attributes.activations not in DATA_TYPES:
+        raise RelationError(
+            f"activations cannot be rounded to {attributes.activations}",
+            remedy="Give int8, or omit it.",
+        )
     if not scale.dtype.startswith(("float", "bfloat")):
         raise RelationError(f"the scale is of floats, but has type {type_text(scale)}")
     shape = (*data.shape[:-1], -(-size // attributes.block))

@@ -70,6 +70,16 @@ def test_odd_blocks_and_zero_points(bits, block):
     check(module, floats(2, size))
 
 
+def test_data_that_may_be_bytes_are_told():
+    stored = StoreWeights("int4", activations="int8")(
+        program("nn.dense(%x, %w)", {"w": floats(40, 80)})
+    )
+    model = rt.to_onnx(rt.infer_types(stored))
+    (node,) = [each for each in model.graph.node if each.op_type == "MatMulNBits"]
+    assert {each.name: each.i for each in node.attribute}["accuracy_level"] == 4
+    assert 'activations="int8"' in rt.from_onnx(model).astext()
+
+
 def test_lookups():
     values = {"w": floats(50, 64)}
     body = 'take(%w, cast(%x, dtype="int64"), axis=0)'

@@ -52,6 +52,7 @@ def quantized(pattern: WordPattern) -> Algorithm:
         grouped=grouped_panels,
         needs=needs,
         packing=packed_in_columns,
+        data_type="int8",
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.schedule.accuracy import Accuracy, is_allowed
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.packing import PackRecipe
 from relay_tune.schedule.plan import Plan, plan_program
@@ -123,6 +124,18 @@ def test_only_relaxed_plans_round_data() -> None:
         assert not offered(plan.with_accuracy(accuracy))
     allowed = plan.with_accuracy(Accuracy.RELAXED)
     assert allowed.default_schedule(COOPERLAKE, 1).algorithm in offered(allowed)
+
+
+def test_programs_that_let_data_be_bytes_need_no_accuracy_for_it() -> None:
+    """They still round nothing else, and an exact plan rounds nothing."""
+    asking = replace(products.stored(512, 768, 768, bits=4), data_type="int8")
+    plan = plan_program(asking)
+    assert plan.accuracy is Accuracy.FAST
+    assert plan.default_schedule(COOPERLAKE, 1).algorithm in offered(plan)
+    assert plan.with_algorithm(offered(plan)[0]).program.data_type == "int8"
+    others = [each for each in plan.algorithms if each not in offered(plan)]
+    assert all(is_allowed(each.exactness, Accuracy.FAST) for each in others)
+    assert not offered(plan.with_accuracy(Accuracy.EXACT))
 
 
 def test_machines_without_dot_products_of_bytes_keep_floats() -> None:

@@ -24,6 +24,13 @@ from relay_tune.frontend.onnx_import.operators.microsoft.heads import part
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.ir.expr import Expr
 
+ROUNDED_TO_BYTES = 4
+"""The accuracy_level of MatMulNBits that lets data become int8, with a scale for each block.
+
+0 says nothing, and 1 to 3 stand for float32, float16 and bfloat16, which float32 serves as well:
+a level says how precise data have to be at least.
+"""
+
 
 def translate_matmul_n_bits(node: OnnxNode, build: Builder) -> Expr:
     """A W^T + bias, where W [N, K] is stored as (number - zero point) * scale of its block."""
@@ -49,8 +56,17 @@ def translate_matmul_n_bits(node: OnnxNode, build: Builder) -> Expr:
         block=block,
         size=size,
         out_dtype=dtype_of(data),
+        activations="int8" if _level(node) == ROUNDED_TO_BYTES else "",
     )
     return sum_of(build, build.call("nn.dense", data, weights), node.optional(5))
+
+
+def _level(node: OnnxNode) -> int:
+    """How precise the data of a product have to be."""
+    level = node.integer("accuracy_level", 0)
+    if not 0 <= level <= ROUNDED_TO_BYTES:
+        raise UnsupportedOperatorError(f"there is no accuracy_level {level}.")
+    return level
 
 
 def _check_shape(data: Expr, wanted: tuple[int, ...]) -> None:

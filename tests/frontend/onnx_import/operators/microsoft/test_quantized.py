@@ -6,9 +6,10 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from relay_tune.building.build import build
+from relay_tune.errors import RelayError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 
 Check = Callable[..., None]
@@ -111,3 +112,49 @@ def test_weights_of_few_bits(check_microsoft: Check, bits: int, zero: bool) -> N
         constants=weights,
         **{"K": size, "N": rows, "bits": bits, "block_size": block},
     )
+
+
+def block_file(level: int, weights: np.ndarray, scales: np.ndarray, rows: int) -> onnx.ModelProto:
+    """A product with numbers of 4 bits in blocks of 64."""
+    count, blocks, _ = weights.shape
+    size = 64 * blocks
+    node = helper.make_node(
+        "MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft",
+        K=size, N=count, bits=4, block_size=64, accuracy_level=level,
+    )  # fmt: skip
+    ends = [
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+        for name, shape in (("x", [rows, size]), ("y", [rows, count]))
+    ]
+    known = [numpy_helper.from_array(a, n) for a, n in ((weights, "w"), (scales, "s"))]
+    graph = helper.make_graph([node], "g", ends[:1], ends[1:], known)
+    versions = [helper.make_opsetid(*each) for each in (("", 18), ("com.microsoft", 1))]
+    return helper.make_model(graph, opset_imports=versions, ir_version=9)
+
+
+def test_data_of_level_4_lose_no_more_digits_than_elsewhere() -> None:
+    """The error against float64 beside that of onnxruntime at the same level."""
+    rng = np.random.default_rng(5)
+    weights = rng.integers(0, 256, (48, 4, 32)).astype(np.uint8)
+    scales = rng.uniform(0.01, 0.1, 48 * 4).astype(np.float32)
+    digits = np.stack([weights & 15, weights >> 4], -1).reshape(48, 4, 64) - 8.0
+    exact = (digits * scales.reshape(48, 4, 1)).reshape(48, 256)
+    data = rng.standard_normal((32, 256)).astype(np.float32)
+    errors = {}
+    for level in (0, 4):
+        file = block_file(level, weights, scales, 32)
+        module = from_onnx(file)
+        assert ('activations="int8"' in module.astext()) == (level == 4)
+        session = onnxruntime.InferenceSession(file.SerializeToString())
+        (theirs,) = session.run(None, {"x": data})
+        ours = np.asarray(build(module)(data))
+        wanted = data.astype(np.float64) @ exact.T
+        errors[level] = [float(np.std(each - wanted) / np.std(wanted)) for each in (ours, theirs)]
+    assert errors[0][0] < 1e-6
+    assert errors[4][0] <= 1.05 * errors[4][1] < 0.02
+
+
+def test_other_levels_are_refused() -> None:
+    file = block_file(5, np.zeros((8, 1, 32), np.uint8), np.ones(8, np.float32), 1)
+    with pytest.raises(RelayError, match="accuracy_level 5"):
+        from_onnx(file)
