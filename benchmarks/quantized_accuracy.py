@@ -38,7 +38,15 @@ TEXT_BYTES = 4_000_000
 TESTED = 40
 """Batches of held-out text."""
 
-SCHEMES = ("int8", "w8", "w4", "bf16")
+SCHEMES = (
+    ("int8", "auto"),
+    ("w8", "float32"),
+    ("w4", "float32"),
+    ("w8", "int8"),
+    ("w4", "int8"),
+    ("bf16", "float32"),
+)
+"""With the type of activations."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -100,14 +108,20 @@ def characters(steps: int, threads: int) -> None:
     tested = _batches(text[cut:], TESTED, seed=2)
     base = _perplexity(rt.build(module, threads=threads), tested)
     print(f"characters, float32: perplexity {base:.4f}")
-    for scheme in SCHEMES:
+    for scheme, activations in SCHEMES:
         report = rt.QuantizationReport()
         quantized = rt.quantize(
-            module, scheme=scheme, calibration=samples, threads=threads, details=report
+            module,
+            scheme=scheme,
+            activations=activations,
+            calibration=samples,
+            threads=threads,
+            details=report,
         )
         found = _perplexity(rt.build(quantized, threads=threads), tested)
         print(
-            f"characters, {scheme}: perplexity {found:.4f} ({found / base - 1:+.2%}), "
+            f"characters, {scheme}, data {activations}: perplexity {found:.4f} "
+            f"({found / base - 1:+.2%}), "
             f"{report.bytes_before:,} -> {report.bytes_after:,} bytes of constants"
         )
         print(str(report).splitlines()[0])

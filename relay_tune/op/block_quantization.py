@@ -29,7 +29,7 @@ class DequantizeBlocksAttributes(Attributes):
 
     Attributes:
         bits: of a number: 8, or 4 or 2 of which an element of the data has several, the first in
-            its lowest bits: without a sign in bytes, with one in words of int32.
+            its lowest bits: without a sign in bytes, with one in words of int32 (or 8 in int8).
         block: neighbours along the last axis that share a scale; the last block may be shorter.
         size: of the last axis of the result; 0: as many numbers as the data have.
         out_dtype: the element type of the result.
@@ -84,14 +84,15 @@ def element_bits(dtype: str) -> int:
     return 8 * DTYPES[dtype].itemsize
 
 
-def signed_numbers(data: Array, bits: int) -> Array:
+def signed_numbers(data: Array, bits: int, *, in_words: bool = False) -> Array:
     """Bytes with numbers from 0 on as numbers with a sign, the middle of which is 0.
 
-    Those of 8 bits are int8, shorter ones lie in words of int32 that zeros fill up.
+    Those of 8 bits are int8, unless they are wanted in words of int32, in which shorter ones always
+    lie; zeros fill the last one up.
     """
     middles = sum(2 ** (bits * (place + 1) - 1) for place in range(8 // bits))
     moved = data ^ np.uint8(middles)
-    if bits == 8:
+    if bits == 8 and not in_words:
         return moved.view(np.int8)
     whole = np.zeros((*data.shape[:-1], -(-data.shape[-1] // 4) * 4), np.uint8)
     whole[..., : data.shape[-1]] = moved

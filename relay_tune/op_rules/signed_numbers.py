@@ -27,36 +27,52 @@ class StoredNumbers:
         bits: of a number.
         constants: what is stored.
         attributes: that change where the numbers have signs.
+        rounds_data: whether products may round to bytes what they multiply by the numbers.
     """
 
     bits: int
     constants: Sequence[Array]
     attributes: dict[str, Any]
+    rounds_data: bool = False
 
-    def with_signs(self) -> list[Array]:
-        """The constants with signs; nothing where the zero points do not fit int8 then."""
+    @property
+    def are_signed(self) -> bool:
+        """Whether they have signs already, as bytes."""
+        return bool(self.constants[0].dtype == np.int8)
+
+    def with_signs(self, *, in_words: bool = False) -> list[Array]:
+        """The constants with signs; nothing where the zero points do not fit int8 then.
+
+        Numbers of 8 bits are bytes, or in words as shorter ones are.
+        """
         data, scale, zero = self.constants
         if zero.dtype.kind not in "iu":
             return []
-        moved = zero.astype(np.int64) - 2 ** (self.bits - 1)
+        middle = 2 ** (self.bits - 1)
+        moved = zero.astype(np.int64) - (0 if self.are_signed else middle)
+        if self.are_signed:
+            data = data.view(np.uint8) ^ np.uint8(middle)
         if not ((moved >= -128) & (moved <= 127)).all():
             return []
         same = moved.flat[0] if moved.size and (moved == moved.flat[0]).all() else None
         points = moved if same is None else np.full((), same)
-        return [signed_numbers(data, self.bits), _short(scale), points.astype(np.int8)]
+        numbers = signed_numbers(data, self.bits, in_words=in_words)
+        return [numbers, _short(scale), points.astype(np.int8)]
 
 
 NumbersRule: TypeAlias = Callable[[Call], StoredNumbers | None]
-"""rule(call) -> the numbers that it reads; None where they are no constants, or have signs."""
+"""rule(call) -> the numbers that it reads; None where they are no constants, or in words."""
 
 
 def _of_blocks(call: Call) -> StoredNumbers | None:
     stored = [each.data for each in call.arguments if isinstance(each, Constant)]
     shape = static_shape(call)
-    if len(stored) < len(call.arguments) or stored[0].dtype != np.uint8 or shape is None:
+    if len(stored) < len(call.arguments) or stored[0].dtype.itemsize != 1 or shape is None:
         return None
     # Words may hold more numbers than are read.
-    return StoredNumbers(attributes_of(call).bits, stored, {"size": shape[-1]})
+    attributes = attributes_of(call)
+    rounds = attributes.activations == "int8"
+    return StoredNumbers(attributes.bits, stored, {"size": shape[-1]}, rounds)
 
 
 def _short(scale: Array) -> Array:

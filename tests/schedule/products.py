@@ -178,14 +178,15 @@ def stored(
     zero: int = 0,
     bits: int = 8,
     dtype: str = "int8",
+    in_word: int = 0,
 ) -> TensorProgram:
     """relu(x w + 0.5) with weights (number - zero) * scale, a scale for each block of steps.
 
-    Numbers of 8 bits are bytes of `dtype`, those of 4 lie in words.
+    Numbers of 8 bits are bytes of `dtype`, or `in_word` 4 of them lie in words as those of 4 do.
     """
-    in_word = 1 if bits == 8 else 32 // bits
+    in_word = in_word or (1 if bits == 8 else 32 // bits)
     x = input_tensor("x", (rows, steps), "float32")
-    q = input_tensor("q", (columns, steps // in_word), dtype if bits == 8 else "int32")
+    q = input_tensor("q", (columns, steps // in_word), dtype if in_word == 1 else "int32")
     s = input_tensor("s", (columns, steps // block), "float32")
     k = Axis("k", steps)
 

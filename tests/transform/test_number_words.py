@@ -10,8 +10,10 @@ from relay_tune.codegen.target import parse_target
 from relay_tune.ir.expr import Constant
 from relay_tune.ir.traversal import post_order
 from relay_tune.op.block_quantization import packed_numbers
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.number_words import NumberWords
+from relay_tune.transform.pipeline import PipelineOptions, default_pipeline
 
 RANDOM = np.random.default_rng(3)
 SIZE, BLOCK = 41, 16
@@ -19,11 +21,12 @@ WORDS = NumberWords(parse_target("x86_64-linux-gnu:skylake-avx512").machine)
 BYTES = NumberWords(parse_target("x86_64-linux-gnu").machine)
 
 
-def program(bits: int, zero: Any, scale: Any, size: int = SIZE) -> Any:
+def program(bits: int, zero: Any, scale: Any, size: int = SIZE, activations: str = "") -> Any:
     """x W, of which the arguments and random numbers are W."""
     numbers = RANDOM.integers(0, 2**bits, (5, SIZE)).astype(np.uint8)
     values = {"w": packed_numbers(numbers, bits), "s": scale, "z": zero}
-    call = f"qnn.dequantize_blocks(%w, %s, %z, bits={bits}, block={BLOCK}, size={size})"
+    more = f'size={size}, activations="{activations}"'
+    call = f"qnn.dequantize_blocks(%w, %s, %z, bits={bits}, block={BLOCK}, {more})"
     types = (f"%{name}: Tensor[{each.shape}, {each.dtype}]" for name, each in values.items())
     text = f"def @main(%x: Tensor[(2, {SIZE}), float32], {', '.join(types)})"
     return rt.infer_types(BindParameters(values)(rt.parse(f"{text} {{ nn.dense(%x, {call}) }}")))
@@ -72,3 +75,33 @@ def test_what_words_cannot_say_stays() -> None:
 def test_bytes_stay_where_nothing_looks_numbers_up() -> None:
     module = program(4, np.full((), 8, np.uint8), scales("float16"))
     assert stored(BYTES(module)) == stored(module)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "accuracy", "activations", "found"),
+    [
+        ("cascadelake", Accuracy.FAST, "int8", "int32"),
+        ("cascadelake", Accuracy.RELAXED, "", "int32"),
+        ("cascadelake", Accuracy.FAST, "", "int8"),
+        ("cascadelake", Accuracy.EXACT, "int8", "int8"),
+        ("haswell", Accuracy.RELAXED, "int8", "int8"),
+    ],
+)
+def test_bytes_lie_in_words_where_products_multiply_four(
+    cpu: str, accuracy: Accuracy, activations: str, found: str
+) -> None:
+    before = program(8, np.full((5, 3), 7, np.uint8), scales("float16"), activations=activations)
+    machine = parse_target(f"x86_64-linux-gnu:{cpu}").machine
+    after = rt.infer_types(NumberWords(machine, accuracy)(before))
+    assert (found, 2) in stored(after)
+    signed = NumberWords(parse_target("x86_64-linux-gnu").machine)(before)
+    assert stored(NumberWords(machine, accuracy)(signed)) == stored(after)
+    data = RANDOM.standard_normal((2, SIZE)).astype(np.float32)
+    np.testing.assert_array_equal(rt.interpret(after, data), rt.interpret(before, data))
+
+
+def test_the_default_pipeline_knows_the_accuracy() -> None:
+    """Fields of options reach the pass."""
+    for accuracy in Accuracy:
+        passes = default_pipeline(PipelineOptions(accuracy=accuracy)).passes
+        assert [each.accuracy for each in passes if isinstance(each, NumberWords)] == [accuracy]

@@ -39,8 +39,11 @@ def _is_widened(stage: Computed, rewriting: Rewriting) -> bool:
     """Whether a stage is what a constant stores in fewer bytes, which a pass has left so."""
     sources = [each for each in dependencies(stage) if each in rewriting.constants]
     largest = max(sources, key=lambda each: prod(each.shape), default=stage)
-    narrower = numpy_dtype(largest.dtype).itemsize < numpy_dtype(stage.dtype).itemsize
-    if not narrower or len(stage.shape) < 2 or isinstance(stage.body, Reduce):
+    stored, made = numpy_dtype(largest.dtype), numpy_dtype(stage.dtype)
+    in_words = stored.kind == "i" and made.kind == "f" and largest.shape != stage.shape
+    if not in_words and stored.itemsize >= made.itemsize:
+        return False
+    if len(stage.shape) < 2 or isinstance(stage.body, Reduce):
         return False
     return surely_less(prod(largest.shape) - 1, prod(stage.shape))
 

@@ -32,6 +32,24 @@ BLOCKS = (32, 16, 8)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class StoredWords:
+    """Words of int32 with several numbers, the first in the lowest bits.
+
+    Attributes:
+        word: the word of a step, the same for all that lie in it.
+        bits: of a number.
+    """
+
+    word: Scalar
+    bits: int
+
+    @property
+    def numbers(self) -> int:
+        """How many lie in a word."""
+        return 32 // self.bits
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class BlockProduct:
     """A product of data by (number - zero point) * scale, all at its own axes.
 
@@ -50,6 +68,18 @@ class BlockProduct:
     zero: Scalar
     scale: Scalar
     block: int
+
+    @property
+    def words(self) -> StoredWords | None:
+        """The words of int32 that numbers with signs lie in; None where they lie in bytes."""
+        match self.number:
+            case Binary(
+                operation="shr",
+                right=Literal(value=down),
+                left=Binary(operation="shl", left=word),
+            ) if word.dtype == "int32":
+                return StoredWords(word, 32 - int(down))
+        return None
 
     @property
     def step(self) -> Axis:

@@ -22,8 +22,8 @@ from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import nominal
 
-LEAST_ROWS = 8
-"""With fewer rows, making words of the weights takes longer than their products."""
+LEAST_ROWS = 4
+"""Fewer wait for memory, which nothing asks for ahead while a panel is made of stored weights."""
 
 
 def quantized(pattern: WordPattern) -> Algorithm:

@@ -18,7 +18,11 @@ import numpy as np
 
 from relay_tune.machine.pattern import WordPattern
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
-from relay_tune.schedule.rewrites.quantized_rows.match import BlockProduct, block_product
+from relay_tune.schedule.rewrites.quantized_rows.match import (
+    BlockProduct,
+    StoredWords,
+    block_product,
+)
 from relay_tune.tensor.expression import (
     Axis,
     Literal,
@@ -32,11 +36,15 @@ from relay_tune.tensor.expression import (
     unary,
 )
 from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.size import nominal
 from relay_tune.tensor.tensor import Computed, Panels, compute, panels_of, words_of
 from relay_tune.tensor.walk import axes_of, substitute
 
 LARGEST = 127
 """Of the bytes that data become: as far from zero on both sides."""
+
+FEW_ROWS = 16
+"""Up to so many rows, the order of data follows that in which weights are stored."""
 
 LEAST_PEAK = 1e-30
 """What a block of smaller numbers is divided by; they become zeros."""
@@ -79,8 +87,7 @@ class _Product:
         rows = [axis for axis in stage.axes if axis is not found.product.column]
         scales = self._scales(rows)
         numbers = self._numbers(rows, scales)
-        words = words_of(numbers, self.pattern.group)
-        right = words[(*rows, block * step.extent + step)]
+        right = self._data_words(rows, numbers, block, step)
         left = self._in_panel(self._words())[(block, step)]
         total = binary(self.pattern.name, left, right)
         start = self._start(rows, numbers, block)
@@ -131,9 +138,44 @@ class _Product:
         return compute("data_numbers", (*(axis.extent for axis in rows), found.step.extent), number)
 
     @property
+    def _in_words(self) -> StoredWords | None:
+        """How the words of the weights are made of stored ones, by few instructions; or None.
+
+        The data are then put in the order of the numbers, which takes longer than it saves where
+        there are many rows.
+        """
+        found = self.found.words
+        if found is None:
+            return None
+        is_in_order = found.numbers == self.pattern.group
+        if not is_in_order and nominal(self.found.product.rows) > FEW_ROWS:
+            return None
+        return None if self.found.block % found.numbers else found
+
+    def _data_words(self, rows: Sequence[Axis], numbers: Tensor, block: Axis, step: Axis) -> Scalar:
+        """The words of the data that those of the weights are multiplied by."""
+        stored, group = self._in_words, self.pattern.group
+        if stored is None or stored.numbers == group:
+            return words_of(numbers, group)[(*rows, block * step.extent + step)]
+        together, parts = stored.numbers, stored.numbers // group
+
+        def number(*at: Scalar) -> Scalar:
+            *row, word, place = at
+            step = place % group * parts + place // group
+            return numbers[(*row, word * together + step)]
+
+        steps = self.found.step.extent
+        shape = (*(axis.extent for axis in rows), steps // together, together)
+        words = words_of(compute("data_in_order", shape, number), group)
+        at = block * (self.found.block // together) + step // parts
+        return words[(*rows, at, step % parts)]
+
+    @property
     def _low(self) -> int:
         """What is taken from each number of the weights so that it fits its word."""
         limits, (low, high) = np.iinfo(self.pattern.left), self.found.bounds
+        if self._in_words is not None and self._in_words.numbers > self.pattern.group:
+            return low
         return 0 if limits.min <= low and high <= limits.max else low - int(limits.min)
 
     def _start(self, rows: Sequence[Axis], numbers: Tensor, block: Axis) -> Scalar | None:
@@ -165,6 +207,8 @@ class _Product:
     def _words(self) -> Panels:
         """The numbers of the weights as words."""
         found, group = self.found, self.pattern.group
+        if self._in_words is not None:
+            return self._masked_words(self._in_words)
         bits = 32 // group
         number = found.number - literal(self._low, "int32") if self._low else found.number
         is_masked = np.iinfo(self.pattern.left).min < 0
@@ -177,6 +221,29 @@ class _Product:
                 part = binary("and", part, (1 << bits) - 1) if is_masked else part
                 parts.append(binary("shl", part, bits * place) if place else part)
             return fold(add, parts)
+
+        return self._panels("words", (found.blocks, found.block // group), element)
+
+    def _masked_words(self, stored: StoredWords) -> Panels:
+        """Each number of which bytes of a stored word have several, in a word of its own.
+
+        The byte j of word p has number `j * parts + p` of the stored one, without a sign unless it
+        is one of 8 bits that the pattern takes as it is.
+        """
+        found, group, bits = self.found, self.pattern.group, stored.bits
+        parts = stored.numbers // group
+        mask, middle = (
+            int(np.array(sum(number << 8 * place for place in range(group)), "u4").view("i4"))
+            for number in ((1 << bits) - 1, 1 << (bits - 1))
+        )
+
+        def element(block: Scalar, step: Scalar, column: Scalar) -> Scalar:
+            k = block * found.block + step // parts * stored.numbers
+            word = substitute(stored.word, {found.step: k, found.product.column: column})
+            if parts == 1:
+                return binary("xor", word, middle) if self._low else word
+            moved = binary("shr", word, cast(step % parts, "int32") * bits)
+            return binary("and", binary("xor", moved, middle), mask)
 
         return self._panels("words", (found.blocks, found.block // group), element)
 

@@ -36,6 +36,12 @@ PROGRAMS: dict[str, Callable[[], TensorProgram]] = {
     "8 bits, zero points": lambda: products.stored(19, 64, 48, zero=3),
     "8 bits without signs": lambda: products.stored(18, 64, 48, zero=128, dtype="uint8"),
     "4 bits": lambda: products.stored(40, 64, 96, bits=4),
+    "few rows of 4 bits": lambda: products.stored(3, 64, 96, bits=4),
+    "few rows of 2 bits": lambda: products.stored(5, 64, 32, bits=2),
+    "few rows of 4 bits, zero points": lambda: products.stored(7, 96, 48, bits=4, zero=-3),
+    "few rows of 8 bits": lambda: products.stored(4, 64, 48),
+    "one row of 8 bits in words": lambda: products.stored(1, 64, 48, in_word=4),
+    "8 bits in words": lambda: products.stored(33, 64, 48, in_word=4),
     "short blocks": lambda: products.stored(17, 48, 32, block=16, bits=4),
     "long blocks": lambda: products.stored(21, 128, 32, block=64),
     "one block": lambda: products.stored(16, 32, 16),
@@ -143,8 +149,9 @@ def test_machines_without_dot_products_of_bytes_keep_floats() -> None:
     assert not set(plan.algorithms_on(HASWELL)) & set(offered(plan))
 
 
-def test_one_row_keeps_its_data() -> None:
-    assert not offered(relaxed(products.stored(1, 768, 768, bits=4)))
+@pytest.mark.parametrize("rows", [1, 3])
+def test_rows_that_wait_for_memory_keep_their_data(rows: int) -> None:
+    assert not offered(relaxed(products.stored(rows, 768, 768, bits=4)))
 
 
 def test_floats_are_no_blocks_of_integers() -> None:
