@@ -163,7 +163,7 @@ def _value(function: Function) -> Expr:
     values = _bindings(function.body)
     whole = _result(function.body)
     assert isinstance(whole, Call)
-    used: dict[Expr, Expr] = {**values}
+    used: dict[Expr, Expr] = {var: each for var, each in values.items()}  # noqa: C416
     value = whole.arguments[0]
     return substituted(used.get(value, value), used)
 
