@@ -68,10 +68,18 @@ def test_products_of_a_recurrence_share_panels(product: str, rows: tuple[int, ..
     _same(module, after)
 
 
-def test_weights_whose_columns_lie_beside_each_other_are_panels_as_well() -> None:
-    """Of a size at which pages count; results are the same whether it pays or not."""
+def test_weights_whose_columns_lie_beside_each_other_are_panels_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Results are the same whether it pays or not, which is another test's question."""
+    monkeypatch.setattr(SharePanels, "_pays", lambda *_: True)
     module = _module("nn.matmul({}, %w)", 5)
-    _same(module, SHARE(module))
+    after = SHARE(module)
+    calls = _calls(after)
+    assert calls["nn.batch_matmul"] == 5
+    assert calls["transpose"] == 6
+    assert not calls["nn.matmul"]
+    _same(module, after)
 
 
 def test_few_readers_stay() -> None:
