@@ -154,12 +154,6 @@ def axes_of(*roots: Scalar) -> tuple[Axis, ...]:
     return tuple(node for node in sub_expressions(*roots) if isinstance(node, Axis))
 
 
-def transform_loads(root: Scalar, visit: Callable[[Load], Scalar]) -> Scalar:
-    """Rewrite loads as they stand (their indices are not rewritten first)."""
-    replaced = {node: visit(node) for node in loads(root)}
-    return replace_nodes(root, {old: new for old, new in replaced.items() if old is not new})
-
-
 def replace_nodes(root: Scalar, replacements: Mapping[Scalar, Scalar]) -> Scalar:
     """`root` with some nodes replaced, wherever they are shared; replacements are not entered."""
     if not replacements:

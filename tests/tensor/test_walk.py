@@ -14,7 +14,6 @@ from relay_tune.tensor.walk import (
     sub_expressions,
     substitute,
     transform,
-    transform_loads,
 )
 
 ROW, COLUMN = Axis("i", 4), Axis("j", 3)
@@ -79,14 +78,6 @@ def test_loads_and_axes():
     assert len(loads(root)) == 2
     assert contains_load(root) and not contains_load(ROW + COLUMN)
     assert set(axes_of(root)) == {ROW, COLUMN}
-
-
-def test_transform_loads_sees_loads_as_they_stand():
-    inner = input_tensor("n", (4,), "int64")[ROW]
-    seen = []
-    root = transform_loads(A[inner, COLUMN], lambda load: seen.append(load) or load)
-    assert {load.tensor.name for load in seen} == {"a", "n"}
-    assert isinstance(root, Load)
 
 
 def test_replaced_nodes_are_not_entered():
