@@ -109,13 +109,6 @@ class TuningLog:
             workload=workload, target=target, threads=threads, code_version=code_version
         )
 
-    def measured_schedules(
-        self, workload: str, target: str, threads: int, code_version: str
-    ) -> set[str]:
-        """The schedules that have a record, whatever its status."""
-        records = self.history(workload, target, threads, code_version)
-        return {record.schedule for record in records}
-
     def unsettled_schedules(
         self, workload: str, target: str, threads: int, code_version: str
     ) -> list[str]:

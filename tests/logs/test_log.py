@@ -79,11 +79,12 @@ def test_history_longer_than_a_page_while_appending(path, record):
         assert seen == [*from_log, record(5000)]
 
 
-def test_measured_schedules_include_failures(path, record):
+def test_the_history_includes_failures(path, record):
     with logs.open_log(path) as log:
         log.append(record(1))
         log.append(record(2, status="crash", seconds=None))
-        assert log.measured_schedules(*WHERE) == {record(1).schedule, record(2).schedule}
+        found = {each.schedule for each in log.history(*WHERE)}
+        assert found == {record(1).schedule, record(2).schedule}
 
 
 def test_workloads_are_summarised(path, record):
