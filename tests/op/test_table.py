@@ -14,7 +14,7 @@ FINDS_SIZES = frozenset(
 )
 """The shape of the result may depend on values, and the operator finds it."""
 
-OF_FUNCTIONS = frozenset({"grad", "vjp", "jvp", "derivative"})
+OF_FUNCTIONS = frozenset({"custom_jvp", "custom_vjp", "derivative", "grad", "jvp", "ruled", "vjp"})
 """They take functions, and a pass replaces them."""
 
 TABLE = tuple(o for o in operators() if not o.name.startswith(("test.", "demo.")))
