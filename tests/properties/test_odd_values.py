@@ -32,7 +32,8 @@ OTHERS = frozenset(
     # results whose size depends on the values, and indices of values in an order
     "argwhere searchsorted unique vision.all_class_non_max_suppression "
     # derivatives of functions, which a pass replaces, and what it takes for constant
-    "derivative derivative.adjoint derivative.tangent grad jvp vjp stop_gradient".split()
+    "custom_jvp custom_vjp derivative derivative.adjoint derivative.tangent grad jvp ruled vjp"
+    " stop_gradient".split()
 )
 """Operators without cases of their own."""
 

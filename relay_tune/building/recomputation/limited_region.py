@@ -8,7 +8,7 @@ The same kernels compute the same numbers, so all results keep their bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -45,7 +45,7 @@ def steps_of(region: Region, describe: DescribeRun) -> Steps | None:
             if part.whole not in outputs:
                 values.setdefault(part.whole, len(values))
     steps: list[Step] = []
-    for run, about in zip(region.runs, described, strict=True):
+    for number, (run, about) in enumerate(zip(region.runs, described, strict=True)):
         if about is None:
             return None
         workspace, cost = about
@@ -53,7 +53,7 @@ def steps_of(region: Region, describe: DescribeRun) -> Steps | None:
         written = dict.fromkeys(region.located(buffer).whole for buffer in run.outputs)
         steps.append(
             Step(
-                after=tuple(sorted({n for b in run.inputs for n in _writers(region, b, writes)})),
+                after=_writers(region, run, number, writes),
                 reads=tuple(values[whole] for whole in read if whole in values),
                 writes=tuple(values[whole] for whole in written if whole in values),
                 workspace=workspace,
@@ -64,13 +64,25 @@ def steps_of(region: Region, describe: DescribeRun) -> Steps | None:
     return Steps(tuple(steps), tuple(whole.known_size for whole in values))
 
 
-def _writers(region: Region, buffer: Buffer, writes: dict[Buffer, list[_Write]]) -> Iterator[int]:
-    """The runs that fill what a buffer holds."""
-    part = region.located(buffer)
-    end = part.offset + _most_bytes(buffer)
-    for write in writes.get(part.whole, ()):
-        if write.begin < end and part.offset < write.end:
-            yield write.run
+def _writers(
+    region: Region, run: KernelRun, number: int, writes: dict[Buffer, list[_Write]]
+) -> tuple[int, ...]:
+    """The earlier runs that fill what a run reads."""
+    found: set[int] = set()
+    for buffer in run.inputs:
+        part = region.located(buffer)
+        begin, end = part.offset, part.offset + _most_bytes(buffer)
+        found |= {
+            write.run
+            for write in writes.get(part.whole, ())
+            if write.run < number and _meets(write, begin, end)
+        }
+    return tuple(sorted(found))
+
+
+def _meets(write: _Write, begin: int, end: float) -> bool:
+    """Whether a write fills some of these bytes; what is empty waits for all of its whole."""
+    return begin == end or (write.begin < end and begin < write.end)
 
 
 def _most_bytes(buffer: Buffer) -> float:

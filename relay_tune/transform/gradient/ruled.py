@@ -86,13 +86,14 @@ class RuledFunction:
             left = (Var("left"), Var("d"))
             back = replace(self.backward, arguments=(*self.backward.arguments[:-2], *left))
             parts = fresh_copy(Function(own, self.forward)), fresh_copy(Function(left, back))
-            found = _operator("custom_vjp")(found, *parts)
+            found = _required(find_operator("custom_vjp"))(found, *parts)
         if self.tangent is not None:
             places = [place - self.captured for place in self.differentiable]
             changes = tuple(Var(f"d_{own[n].name}", type_of(own[n])) for n in places)
             first = self.tangent.arguments[: len(self.tangent.arguments) - len(changes)]
             call = replace(self.tangent, arguments=(*first, *changes))
-            found = _operator("custom_jvp")(found, fresh_copy(Function((*own, *changes), call)))
+            rule = fresh_copy(Function((*own, *changes), call))
+            found = _required(find_operator("custom_jvp"))(found, rule)
         return Call(found, own, span=self.function.span)
 
     def called(self, call: Call, arguments: Sequence[Expr], more: Sequence[Expr] = ()) -> Call:
@@ -168,10 +169,9 @@ def _value(function: Function) -> Expr:
     return substituted(used.get(value, value), used)
 
 
-def _operator(name: str) -> Operator:
-    found = find_operator(name)
-    assert found is not None
-    return found
+def _required(operator: Operator | None) -> Operator:
+    assert operator is not None
+    return operator
 
 
 def _result(body: Expr) -> Expr:

@@ -65,7 +65,7 @@ def check_runs(steps: Steps, sequence: list[int]) -> None:
     assert ran == set(range(len(steps.steps)))
 
 
-@given(steps(), st.floats(0.1, 1.0))
+@given(steps(), st.floats(0.4, 1.0))
 @settings(max_examples=100, deadline=None)
 def test_what_is_alive_has_room(steps: Steps, share: float) -> None:
     room = int(steps.most_alive(range(len(steps.steps))) * share)
