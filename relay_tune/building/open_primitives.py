@@ -104,26 +104,29 @@ def usual_example(primitive: OpenPrimitive) -> Example:
 
     nn.conv1d(%x, W), kernel_size=[400]       512: windows of 400 do not fit an axis of 64
     nn.conv2d(%x, W) with 32 channels         128: images of few channels are large
+    nn.conv2d(%x, W) with 256 channels        14: those of many channels are small
     """
     example = Example(least=decided_sizes(primitive.function))
     program = open_program(primitive, example)
     while example.others < LARGEST_EXAMPLE and not is_possible(program):
         example = replace(example, others=2 * example.others)
         program = open_program(primitive, example)
-    return replace(example, own=image_sides(program, example.others))
+    of_image = replace(example, own=image_sides(program, example.others))
+    return of_image if is_possible(open_program(primitive, of_image)) else example
 
 
 def image_sides(program: TensorProgram, others: int) -> dict[str, int]:
     """The example's sizes of symbols along which windows of images slide, where not `others`.
 
-    Only where height and width are known at run time: these are two symbols of a product.
+    None smaller where the usual example is too small for some window. Only where height and width
+    are known at run time: these are two symbols of a product.
     """
     found: dict[str, int] = {}
     for product in windowed_products(program):
         extents = [axis.extent for axis in product.axes[1:]]
         symbols = {symbol for extent in extents for symbol in symbol_names(dim_of(extent))}
         side = example_side(max(map(_channels, loads(product.body))))
-        if len(symbols) > 1 and side > others:
+        if len(symbols) > 1 and (side > others or others == EXAMPLE_SIZE != side):
             found |= dict.fromkeys(symbols, side)
     return found
 

@@ -4,7 +4,7 @@
     nn.batch_matmul(%x, %y)                for 1 row; for up to 8: operands are read as they lie
     nn.conv2d(%x, W)                       for 1 image; for up to 8
     nn.conv1d(%x, W)                       for up to 47 places: vectors run along the channels
-    nn.conv2d(%x, W)                       for up to 8 x 8 pixels: weights of 4 MiB are read little
+    nn.conv2d(%x, W)                       for up to 4 x 4, 8 x 8 pixels: large weights, read little
     nn.conv2d(%x, W) with 32 channels      for up to 40 x 40 pixels: tiles are few
     nn.max_pool1d(%x, pool_size=[2])       for 1 place: half of the window is no data
 
@@ -53,11 +53,9 @@ FEW_POINTS = 47
 EXAMPLE_POINTS = 24
 """The example for which the code of few points is chosen."""
 
-FEW_PIXELS = 8
-"""Up to so many pixels in height and in width, weights may be larger than the data."""
-
-EXAMPLE_PIXELS = 7
-"""The example for which the code of few pixels is chosen."""
+FEW_PIXELS = {4: 3, 8: 7}
+"""Up to so many pixels in height and in width, weights may be larger than the data; and the example
+for which the code of so few pixels is chosen."""
 
 SMALL_SIDE = 40
 """Up to so many pixels in height and in width, images of few channels are small.
@@ -68,11 +66,12 @@ Their tiles are too few for runs of them to be shared among threads.
 EXAMPLE_SMALL_SIDE = 28
 """The example for which the code of small images is chosen."""
 
-LARGE_WEIGHTS = 4 << 20
+LARGE_WEIGHTS = 2 << 20
 """Bytes of weights of windows that come from the last cache, or from memory.
 
 Winograd's filtering reads four times as many in tiles of 4x4, twice as many in tiles of 2x2: with
-512 channels and 7x7 pixels, the smaller ones take 0.75 of the time, though 1.8 times the products.
+256 or 512 channels and 7x7 pixels, the smaller ones take 0.3 to 0.75 of the time, though 1.8 times
+the products. With 3x3 pixels the taps themselves are fewest.
 """
 
 LEAST_WEIGHTS = 32 << 10
@@ -225,8 +224,10 @@ def _few_pixels(
         for axis in product.axes[1:]
         for symbol in symbol_names(dim_of(axis.extent))
     }
-    yield from _up_to(named, key, sides, example, FEW_PIXELS, EXAMPLE_PIXELS)
-    if example.own == image_sides(program, example.others):
+    for most, side in FEW_PIXELS.items():
+        yield from _up_to(named, key, sides, example, most, side)
+    own = example.own
+    if own == image_sides(program, example.others) and min(own.values(), default=0) > SMALL_SIDE:
         yield from _up_to(named, key, example.own, example, SMALL_SIDE, EXAMPLE_SMALL_SIDE)
 
 

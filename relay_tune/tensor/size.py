@@ -46,6 +46,15 @@ EXAMPLE_ELEMENTS = 1 << 19
 LARGEST_SIDE = 128
 """Of an image in the example."""
 
+DEEP_CHANNELS = 128
+"""From so many channels on, weights are more than a near cache holds, and images are small."""
+
+ROW_ELEMENTS = 28 * DEEP_CHANNELS
+"""Elements of a row of an image of that many channels in the example."""
+
+LEAST_SIDE = 14
+"""Of an image in the example."""
+
 
 class UndecidedSizeError(NoNativeCodeError):
     """Code would depend on which of two sizes is larger, and that is open."""
@@ -206,10 +215,12 @@ def is_integer(value: object) -> TypeGuard[int]:
 
 
 def example_side(channels: int) -> int:
-    """The hint value of height and width of an image of so many channels, a multiple of 8.
+    """The hint value of height and width of an image of so many channels.
 
-    16 to 32: 128      48: 104      64: 88      128 and more: EXAMPLE_SIZE
+    16 to 32: 128      48: 104      64: 88      128: 28      256 and more: LEAST_SIDE
     """
+    if channels >= DEEP_CHANNELS:
+        return max(ROW_ELEMENTS // channels, LEAST_SIDE)
     side = isqrt(EXAMPLE_ELEMENTS // max(channels, 1)) // 8 * 8
     return min(max(side, EXAMPLE_SIZE), LARGEST_SIDE)
 

@@ -59,7 +59,8 @@ def cases_of_pixels(module: Module) -> list[dict[str, tuple[int, int]]]:
     fused = program_module(infer_types(module))
     primitives = primitives_of(program_kernels(lower_program(fused)))
     cases = [case.bounds for each in primitives.values() for case in each.cases]
-    return [dict(bounds) for bounds in cases if set(bounds.values()) == {(1, FEW_PIXELS)}]
+    few = [{(1, most)} for most in FEW_PIXELS]
+    return [dict(bounds) for bounds in cases if set(bounds.values()) in few]
 
 
 def test_few_pixels_have_code_where_weights_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,8 +69,9 @@ def test_few_pixels_have_code_where_weights_are_large(monkeypatch: pytest.Monkey
     taps_bytes = 16 * 16 * 9 * 4
     monkeypatch.setattr(size_cases, "LEAST_WEIGHTS", taps_bytes)
     monkeypatch.setattr(size_cases, "LARGE_WEIGHTS", taps_bytes)
-    (bounds,) = cases_of_pixels(small)
-    assert len(bounds) == 2
+    found = cases_of_pixels(small)
+    assert [set(bounds.values()) for bounds in found] == [{(1, 4)}, {(1, 8)}]
+    assert all(len(bounds) == 2 for bounds in found)
 
 
 def test_images_need_not_be_whole_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +151,7 @@ def test_padding_is_stored_by_the_kernel_in_front() -> None:
             np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize(("channels", "side"), [(32, 128), (64, 88), (256, 64)])
+@pytest.mark.parametrize(("channels", "side"), [(32, 128), (64, 88), (256, 14)])
 def test_the_example_of_an_image_depends_on_its_channels(channels: int, side: int) -> None:
     module = parse(f"""
     def @main(%x: Tensor[(1, h, w, {channels}), float32],
