@@ -18,7 +18,7 @@ from relay_tune.arguments import instance_of
 from relay_tune.frontend.python.relay_function import RelayFunction
 from relay_tune.ir.expr import Function, TupleGetItem
 from relay_tune.ir.module import Module
-from relay_tune.training.parameters import parameters_of, with_parameters
+from relay_tune.training.parameters import parameters_of, scalars_of, with_parameters
 from relay_tune.transform.gradient.entry import differentiated
 from relay_tune.transform.module_pass import with_body
 from relay_tune.typing.infer import infer_types
@@ -89,7 +89,7 @@ def _opened(program: Program, wrt: Chosen) -> tuple[Module, Sequence[int | str] 
         return module, None
     chosen = [wrt] if isinstance(wrt, int | str) else list(wrt)
     params = {param.name for param in module.main.params}
-    constants = parameters_of(module)
+    constants = {**parameters_of(module), **scalars_of(module)}
     named = [name for name in chosen if isinstance(name, str) and name not in params]
     lifted = [name for name in named if name in constants]
     return (with_parameters(module, lifted) if lifted else module), chosen

@@ -1,7 +1,8 @@
 """Optimisers: updates of parameters as expressions of Relay, which become part of the step.
 
 Each optimiser keeps tensors of the shape of each parameter (its states), which are zero before the
-first step.
+first step. Parameters of 16 bits and their gradients come in float32, and so are their states: a
+square of a gradient, or an epsilon, is seldom a number of float16.
 """
 
 from __future__ import annotations
@@ -10,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, SupportsFloat
 
-import numpy as np
-
 from relay_tune.ir.expr import Expr
 from relay_tune.op_rules.matching import tensor_type
-from relay_tune.op_rules.typed import call, constant_of
-from relay_tune.training.rates import Constant, Rate, scalar
+from relay_tune.op_rules.typed import call
+from relay_tune.tensor.scalar_semantics import numpy_dtype
+from relay_tune.training.rates import Constant, Rate, number_like
 from relay_tune.training.settings import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -35,7 +35,10 @@ class Optimiser(Protocol):
     def updated(
         self, parameter: Expr, gradient: Expr, states: Sequence[Expr], number: Expr
     ) -> tuple[Expr, tuple[Expr, ...]]:
-        """The parameter and its states after step `number`, a scalar of float32 from 0 on."""
+        """The parameter and its states after step `number`, a scalar from 0 on.
+
+        All are of one element type, float32 or float64, and so must the results be.
+        """
 
 
 @dataclass(frozen=True)
@@ -114,10 +117,10 @@ class Adam:
     ) -> tuple[Expr, tuple[Expr, ...]]:
         mean = _mixed(states[0], slope, self.first)
         square = _mixed(states[1], call("multiply", slope, slope), self.second)
-        count = call("add", number, scalar(1.0))
+        count = call("add", number, number_like(1.0, number))
         step = call("divide", _rate(self.rate, number), _reached(self.first, count))
         root = call("sqrt", _reached(self.second, count))
-        size = _plus_number(call("divide", call("sqrt", square), _as(root, square)), self.epsilon)
+        size = _plus_number(call("divide", call("sqrt", square), root), self.epsilon)
         return _moved(parameter, call("divide", mean, size), step), (mean, square)
 
 
@@ -133,9 +136,9 @@ class AdamW(Adam):
         """As Adam, of p (1 - rate decay)."""
         shrunk = parameter
         if self.decay:
-            change = call("multiply", _rate(self.rate, number), scalar(self.decay))
-            kept = call("subtract", scalar(1.0), change)
-            shrunk = call("multiply", parameter, _as(kept, parameter))
+            change = call("multiply", _rate(self.rate, number), number_like(self.decay, number))
+            kept = call("subtract", number_like(1.0, number), change)
+            shrunk = call("multiply", parameter, kept)
         return self._moved(shrunk, gradient, states, number)
 
 
@@ -173,22 +176,44 @@ class RMSprop:
 
 
 def clipped(gradients: Sequence[Expr], norm: float) -> list[Expr]:
-    """Gradients whose common norm is at most `norm` (Pascanu et al., 2013, algorithm 1)."""
-    squares = [call("sum", call("multiply", each, each), axis=None) for each in gradients]
+    """Gradients whose common norm is at most `norm` (Pascanu et al., 2013, algorithm 1).
+
+    Each is of float32 or float64, the norm in the wider one of these.
+    """
+    wide = max(map(element_type, gradients), key=lambda dtype: numpy_dtype(dtype).itemsize)
+    squares = [_sum_of_squares(converted(each, wide)) for each in gradients]
     total = squares[0]
     for square in squares[1:]:
         total = call("add", total, square)
-    share = call("divide", scalar(norm), _plus_number(call("sqrt", total), 1e-6))
-    factor = call("minimum", share, scalar(1.0))
-    return [call("multiply", each, _as(factor, each)) for each in gradients]
+    share = call("divide", number_like(norm, total), _plus_number(call("sqrt", total), 1e-6))
+    factor = call("minimum", share, number_like(1.0, share))
+    return [call("multiply", each, converted(factor, element_type(each))) for each in gradients]
+
+
+def converted(value: Expr, dtype: str) -> Expr:
+    """A value in an element type."""
+    return value if element_type(value) == dtype else call("cast", value, dtype=dtype)
+
+
+def element_type(value: Expr) -> str:
+    """The element type of a tensor."""
+    type_ = tensor_type(value)
+    assert type_ is not None
+    return type_.dtype
+
+
+def _sum_of_squares(value: Expr) -> Expr:
+    return call("sum", call("multiply", value, value), axis=None)
 
 
 def _rate(rate: float | Rate, number: Expr) -> Expr:
-    return (Constant(float(rate)) if isinstance(rate, SupportsFloat) else rate).at(number)
+    """The rate of a step; schedules of users may give another element type."""
+    chosen = Constant(float(rate)) if isinstance(rate, SupportsFloat) else rate
+    return converted(chosen.at(number), element_type(number))
 
 
 def _moved(parameter: Expr, change: Expr, rate: Expr) -> Expr:
-    return call("subtract", parameter, call("multiply", change, _as(rate, change)))
+    return call("subtract", parameter, call("multiply", change, rate))
 
 
 def _decayed(gradient: Expr, parameter: Expr, decay: float) -> Expr:
@@ -202,7 +227,7 @@ def _mixed(old: Expr, new: Expr, kept: float) -> Expr:
 
 def _reached(kept: float, count: Expr) -> Expr:
     """The weight of all gradients so far in a mean that began at zero: 1 - kept^count."""
-    return call("subtract", scalar(1.0), call("power", scalar(kept), count))
+    return call("subtract", number_like(1.0, count), call("power", number_like(kept, count), count))
 
 
 def _plus(left: Expr, right: Expr) -> Expr:
@@ -210,21 +235,8 @@ def _plus(left: Expr, right: Expr) -> Expr:
 
 
 def _times(value: Expr, factor: float) -> Expr:
-    return call("multiply", value, _number(factor, value))
+    return call("multiply", value, number_like(factor, value))
 
 
 def _plus_number(value: Expr, term: float) -> Expr:
-    return call("add", value, _number(term, value))
-
-
-def _number(value: float, like: Expr) -> Expr:
-    type_ = tensor_type(like)
-    assert type_ is not None
-    return constant_of(np.asarray(value, dtype=type_.dtype))
-
-
-def _as(value: Expr, like: Expr) -> Expr:
-    """A scalar in the element type of `like`."""
-    given, wanted = tensor_type(value), tensor_type(like)
-    assert given is not None and wanted is not None
-    return value if given.dtype == wanted.dtype else call("cast", value, dtype=wanted.dtype)
+    return call("add", value, number_like(term, value))

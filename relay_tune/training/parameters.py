@@ -24,8 +24,19 @@ from relay_tune.typing.infer import infer_types
 
 
 def parameters_of(module: Module) -> dict[str, np.ndarray]:
-    """The constants that can be trained, by name: tensors of floats, no scalars."""
-    return {name: constant.data for name, constant in _constants(infer_types(module)).items()}
+    """The constants that are trained unless others are named: tensors of floats, no scalars."""
+    typed = infer_types(module)
+    return {name: constant.data for name, constant in _constants(typed).items()}
+
+
+def scalars_of(module: Module) -> dict[str, np.ndarray]:
+    """The numbers among the weights of a file or Python model, by name.
+
+    Some are weights (a temperature), others are not to change (an epsilon), so that they are
+    trained only where they are named.
+    """
+    typed = infer_types(module)
+    return {name: constant.data for name, constant in _scalars(typed).items()}
 
 
 def with_parameters(module: Module, names: Iterable[str] | None = None) -> Module:
@@ -33,13 +44,14 @@ def with_parameters(module: Module, names: Iterable[str] | None = None) -> Modul
 
     Args:
         module: a network.
-        names: of `parameters_of` it; None: all.
+        names: of `parameters_of` or `scalars_of` it; None: all parameters.
 
     Raises InputError for a name that there is not, or that several weights of a file have.
     """
     typed = infer_types(module)
-    known = _constants(typed)
-    chosen = list(known) if names is None else list(names)
+    parameters = _constants(typed)
+    known = parameters | _scalars(typed)
+    chosen = list(parameters) if names is None else list(names)
     for name in chosen:
         if name not in known:
             raise InputError(
@@ -52,9 +64,9 @@ def with_parameters(module: Module, names: Iterable[str] | None = None) -> Modul
 
 
 def with_values(module: Module, values: Mapping[str, np.ndarray]) -> Module:
-    """The typed module with other values of `parameters_of` and `statistics_of` it, by name."""
+    """The typed module with other values of parameters, scalars and statistics, by name."""
     typed = infer_types(module)
-    known = _constants(typed) | _moving(typed)
+    known = _constants(typed) | _scalars(typed) | _moving(typed)
     new = {known[name]: replace(known[name], data=values[name]) for name in values}
 
     def changed(node: Expr) -> Expr:
@@ -116,6 +128,17 @@ def _constants(module: Module) -> dict[str, Constant]:
     return {
         _free_name(_given_name(node) or f"weight_{number}", taken): node
         for number, node in enumerate(weights or floats)
+    }
+
+
+def _scalars(module: Module) -> dict[str, Constant]:
+    """The scalars of floats that have a name of their own, by it."""
+    taken = {param.name for param in module.main.params} | set(_constants(module))
+    return {
+        name: node
+        for node in _nodes(module)
+        if isinstance(node, Constant) and is_float(node) and not node.data.ndim
+        if (name := _given_name(node)) is not None and name not in taken
     }
 
 

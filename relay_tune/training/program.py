@@ -22,11 +22,17 @@ from relay_tune.ir.dtypes import is_float
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.op.elements import wide_dtype
 from relay_tune.op_rules.typed import call, constant_of
 from relay_tune.training.chosen_loss import check_own_loss, chosen_loss, loss_of
 from relay_tune.training.losses import Loss
-from relay_tune.training.optimisers import Optimiser, clipped
-from relay_tune.training.parameters import parameters_of, with_parameters, with_statistics
+from relay_tune.training.optimisers import Optimiser, clipped, converted, element_type
+from relay_tune.training.parameters import (
+    parameters_of,
+    scalars_of,
+    with_parameters,
+    with_statistics,
+)
 from relay_tune.training.random_numbers import with_numbered_keys
 from relay_tune.training.statistics import (
     Statistic,
@@ -125,12 +131,13 @@ def _with_inputs(
             "The network has nothing to train.",
             remedy="Give it weights as constants, or name inputs: parameters=['w'].",
         )
+    known = [*constants, *scalars_of(typed), *inputs]
     for name in names:
-        if name not in inputs and name not in constants:
+        if name not in known:
             raise InputError(
                 f"The network has no parameter {name!r}.",
-                notes=(f"Its parameters are: {', '.join([*constants, *inputs])}.",),
-                remedy=did_you_mean(name, [*constants, *inputs], "Name some of these."),
+                notes=(f"Its parameters are: {', '.join(known)}.",),
+                remedy=did_you_mean(name, known, "Name some of these."),
             )
     _require_floats(typed.main.params, names)
     return with_parameters(typed, [name for name in names if name not in inputs]), names
@@ -235,19 +242,20 @@ def _with_updates(
     gradient_type = found.main.body.type
     assert isinstance(gradient_type, TupleType)
     states = {
-        f"{name}.{kind}": Var(f"{name}.{kind}", params[name].annotation, type=params[name].type)
+        f"{name}.{kind}": _state(f"{name}.{kind}", params[name])
         for kind in optimiser.states
         for name in names
     }
     result = Var("result", gradient_type, type=gradient_type)
-    gradients = _gradients(result, gradient_type)
+    gradients = [_wide(each) for each in _gradients(result, gradient_type)]
     if clip is not None:
         gradients = clipped(gradients, clip)
-    step = call("cast", number, dtype="float32")
     values: dict[str, Expr] = {}
     for name, gradient in zip(names, gradients, strict=True):
         kept = [states[f"{name}.{kind}"] for kind in optimiser.states]
-        values[name], new = optimiser.updated(params[name], gradient, kept, step)
+        step = converted(number, element_type(gradient))
+        value, new = optimiser.updated(_wide(params[name]), gradient, kept, step)
+        values[name] = converted(value, element_type(params[name]))
         values |= {f"{name}.{k}": v for k, v in zip(optimiser.states, new, strict=True)}
     loss, *measured = _fields(TupleGetItem(result, 0, type=gradient_type.fields[0]))
     old = [params[each.name] for each in statistics]
@@ -289,6 +297,19 @@ def _gradients(result: Var, type_: TupleType) -> list[Expr]:
     assert isinstance(each, TupleType)
     all_ = TupleGetItem(result, 1, type=each)
     return [TupleGetItem(all_, place, type=part) for place, part in enumerate(each.fields)]
+
+
+def _wide(value: Expr) -> Expr:
+    """A parameter or gradient as the optimiser gets it."""
+    return converted(value, wide_dtype(element_type(value)))
+
+
+def _state(name: str, parameter: Var) -> Var:
+    """The variable of what the optimiser keeps of a parameter."""
+    type_ = parameter.annotation or parameter.type
+    assert isinstance(type_, TensorType)
+    wide = replace(type_, dtype=wide_dtype(type_.dtype))
+    return Var(name, wide, type=wide)
 
 
 def _typed(param: Var) -> Var:

@@ -1,4 +1,7 @@
-"""Schedules: the learning rate of each step, as an expression of the step's number from 0 on."""
+"""Schedules: the learning rate of each step, as an expression of the step's number from 0 on.
+
+Numbers are of the element type in which the step computes, that of the step's number.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,20 @@ import numpy as np
 
 from relay_tune.arguments import whole_number, wrong_type
 from relay_tune.ir.expr import Expr
+from relay_tune.op_rules.matching import tensor_type
 from relay_tune.op_rules.typed import call, constant_of
 from relay_tune.training.settings import NOT_NEGATIVE, require_numbers
 
 
 class Rate(Protocol):
-    """A learning rate that depends on the number of the step, a scalar of float32."""
+    """A learning rate that depends on the number of the step."""
 
     def at(self, number: Expr) -> Expr:
-        """The rate of a step, a scalar of float32."""
+        """The rate of a step, a scalar.
+
+        Args:
+            number: how many steps were made, a scalar of float32, or float64 where parameters are.
+        """
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,7 @@ class Constant:
 
     def at(self, number: Expr) -> Expr:
         """The rate."""
-        return scalar(self.rate)
+        return number_like(self.rate, number)
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,8 @@ class Cosine:
 
     def at(self, number: Expr) -> Expr:
         """least + (rate - least) (1 + cos(pi number / steps)) / 2."""
-        angle = _times(call("minimum", number, scalar(self.steps)), math.pi / self.steps)
+        made = call("minimum", number, number_like(self.steps, number))
+        angle = _times(made, math.pi / self.steps)
         half = _times(_plus(call("cos", angle), 1.0), 0.5 * (self.rate - self.least))
         return _plus(half, self.least)
 
@@ -76,11 +85,11 @@ class Steps:
 
     def at(self, number: Expr) -> Expr:
         """rate factor^(how many of the steps were reached)."""
-        result = scalar(self.rate)
+        result = number_like(self.rate, number)
+        one, factor = number_like(1.0, number), number_like(self.factor, number)
         for step in self.at_steps:
-            reached = call("greater_equal", number, scalar(step))
-            factor = call("where", reached, scalar(self.factor), scalar(1.0))
-            result = call("multiply", result, factor)
+            reached = call("greater_equal", number, number_like(step, number))
+            result = call("multiply", result, call("where", reached, factor, one))
         return result
 
 
@@ -100,18 +109,21 @@ class Warmup:
 
     def at(self, number: Expr) -> Expr:
         """The rate of `after` times min(1, (number + 1) / steps)."""
-        share = call("minimum", _times(_plus(number, 1.0), 1.0 / self.steps), scalar(1.0))
+        reached = _times(_plus(number, 1.0), 1.0 / self.steps)
+        share = call("minimum", reached, number_like(1.0, number))
         return call("multiply", self.after.at(number), share)
 
 
-def scalar(value: float) -> Expr:
-    """A number of float32."""
-    return constant_of(np.asarray(value, dtype=np.float32))
+def number_like(value: float, like: Expr) -> Expr:
+    """A number of the element type of another value."""
+    type_ = tensor_type(like)
+    assert type_ is not None
+    return constant_of(np.asarray(value, dtype=type_.dtype))
 
 
 def _times(value: Expr, factor: float) -> Expr:
-    return call("multiply", value, scalar(factor))
+    return call("multiply", value, number_like(factor, value))
 
 
 def _plus(value: Expr, term: float) -> Expr:
-    return call("add", value, scalar(term))
+    return call("add", value, number_like(term, value))

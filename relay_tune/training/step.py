@@ -7,6 +7,7 @@ loss = step(images, labels)
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -22,7 +23,7 @@ from relay_tune.training.checkpoint import read_checkpoint, write_checkpoint
 from relay_tune.training.losses import Loss
 from relay_tune.training.many_steps import ManySteps, many_steps
 from relay_tune.training.optimisers import SGD, Optimiser
-from relay_tune.training.parameters import parameters_of, statistics_of, with_values
+from relay_tune.training.parameters import parameters_of, scalars_of, statistics_of, with_values
 from relay_tune.training.program import StepProgram, step_program
 from relay_tune.training.random_numbers import without_dropout
 from relay_tune.training.settings import POSITIVE, require_number
@@ -63,6 +64,7 @@ class TrainingStep:
         self.states = {name: _zeros(program.module, name) for name in program.states}
         self.statistics = {name: first[name] for name in program.statistics}
         self.number = 0
+        self._turn = threading.Lock()  # steps of several threads follow each other
 
     def __call__(self, *batch: object, **named: object) -> float:
         """Train on one batch: the inputs of the network and the target, in order or by name.
@@ -70,9 +72,9 @@ class TrainingStep:
         Raises InputError where the batch does not fit; nothing changes then.
         """
         feeds = self._batch(batch, named)
-        kept = self._kept()
-        loss, *new = self.model.run(feeds | self._arrays(), donate=tuple(kept))
-        self._go_on(new)
+        with self._turn:
+            loss, *new = self.model.run(feeds | self._arrays(), donate=tuple(self._kept()))
+            self._go_on(new)
         return float(loss)
 
     def run_many(self, *batches: object, order: object = None, **named: object) -> Array:
@@ -88,12 +90,13 @@ class TrainingStep:
         The bits are those of single steps. Raises InputError where the arrays do not fit; nothing
         changes then.
         """
-        many, model = self._many_steps(order is not None)
         feeds = self._batch(batches, named)
-        if many.order is not None:
-            feeds[many.order] = np.asarray(order)
-        losses, *new = model.run(feeds | self._arrays())
-        self._go_on(new)
+        with self._turn:
+            many, model = self._many_steps(order is not None)
+            if many.order is not None:
+                feeds[many.order] = np.asarray(order)
+            losses, *new = model.run(feeds | self._arrays())
+            self._go_on(new)
         return np.asarray(losses)
 
     def many_steps(self, ordered: bool = False) -> Module:
@@ -119,17 +122,18 @@ class TrainingStep:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write parameters, states and the number of steps to one file (safetensors)."""
-        write_checkpoint(path, self._arrays())
+        with self._turn:
+            write_checkpoint(path, self._arrays())
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Go on from what `save` wrote; InputError where the file is not of such a step."""
-        self._take(read_checkpoint(path, self._arrays()))
+        with self._turn:
+            self._take(read_checkpoint(path, self._arrays()))
 
     def trained(self) -> Module:
         """The network for inference: parameters and statistics as they are now; no dropout."""
-        constants = parameters_of(self._network)
         values = {**self.parameters, **self.statistics}
-        constants = parameters_of(self._network) | statistics_of(self._network)
+        constants = _constants_of(self._network)
         known = {name: value for name, value in values.items() if name in constants}
         inputs = {name: value for name, value in values.items() if name not in known}
         network = for_inference(with_values(self._network, known), self.statistics)
@@ -228,7 +232,7 @@ def _check_options(optimiser: object, clip: object, seed: object) -> None:
 def _first_values(
     network: Module, program: StepProgram, parameters: Iterable[str] | Mapping[str, Array] | None
 ) -> dict[str, Array]:
-    constants = parameters_of(network) | statistics_of(network)
+    constants = _constants_of(network)
     given = parameters if isinstance(parameters, Mapping) else {}
     values: dict[str, Array] = {}
     for name in (*program.parameters, *program.statistics):
@@ -240,6 +244,11 @@ def _first_values(
             )
         values[name] = _fitting(name, np.array(value), program.module)
     return values
+
+
+def _constants_of(network: Module) -> dict[str, Array]:
+    """All constants that a step may change, by name."""
+    return parameters_of(network) | scalars_of(network) | statistics_of(network)
 
 
 def _fitting(name: str, value: Array, module: Module) -> Array:
