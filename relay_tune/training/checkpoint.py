@@ -62,7 +62,7 @@ def _require_same(
 ) -> None:
     remedy = "Build the step with the network and the optimiser that the checkpoint was saved with."
     missing = [name for name in types if name not in found]
-    other = [name for name in found if name not in types]
+    other = sorted(name for name in found if name not in types)
     if missing or other:
         lacks = f"lacks {', '.join(missing[:5])}" if missing else f"also has {', '.join(other[:5])}"
         raise InputError(f"The checkpoint {path} {lacks}.", remedy=remedy)
