@@ -7,7 +7,7 @@ place of the call, forward and backward code stand in one scope.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar
@@ -26,26 +26,24 @@ SMALL = 64
 
 def reachable(module: Module, name: str) -> set[str]:
     """The functions that a function uses, itself or through others."""
-    found: set[str] = set()
-    pending = list(used_globals(module[name]))
-    while pending:
-        current = pending.pop()
-        if current not in found and current in module.functions:
-            found.add(current)
-            pending += used_globals(module[current])
-    return found
+    return _used(module, name, lambda function: True)
 
 
 def differentiated_with(module: Module, name: str) -> set[str]:
     """The functions that are looked into where a function is differentiated: those that it
     reaches, but not by way of those with rules of their own."""
+    return _used(module, name, lambda function: not is_ruled(function))
+
+
+def _used(module: Module, name: str, is_entered: Callable[[Function], bool]) -> set[str]:
+    """The functions that a function uses, itself or by way of those that are entered."""
     found: set[str] = set()
     pending = list(used_globals(module[name]))
     while pending:
         current = pending.pop()
         if current not in found and current in module.functions:
             found.add(current)
-            if not is_ruled(module[current]):
+            if is_entered(module[current]):
                 pending += used_globals(module[current])
     return found
 

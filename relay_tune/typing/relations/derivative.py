@@ -14,10 +14,12 @@ from relay_tune.ir.operator import RelationContext, RelationError
 from relay_tune.ir.types import FuncType, IncompleteType, RefType, TensorType, TupleType, Type
 from relay_tune.typing.type_text import type_text
 
+GIVE_ONE = "Give a function: grad(@f), or grad(fn (%x) { .. })."
+
 
 def gradient(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
     """fn (P ..) -> T becomes fn (P ..) -> (T, (the chosen P ..)); T is a number."""
-    function = _function(inputs[0])
+    function = function_among(inputs[0], GIVE_ONE)
     if function is None:
         return None
     require_number(context.resolve(function.result))
@@ -28,7 +30,7 @@ def gradient(inputs: Sequence[Type], attributes: Any, context: RelationContext) 
 
 def pullback(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
     """fn (P ..) -> T becomes fn (P .., T) -> (T, (the chosen P ..))."""
-    function = _function(inputs[0])
+    function = function_among(inputs[0], GIVE_ONE)
     if function is None:
         return None
     chosen = _chosen(function, attributes.wrt, context)
@@ -38,7 +40,7 @@ def pullback(inputs: Sequence[Type], attributes: Any, context: RelationContext) 
 
 def pushforward(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
     """fn (P ..) -> T becomes fn (P .., the chosen P ..) -> (T, T)."""
-    function = _function(inputs[0])
+    function = function_among(inputs[0], GIVE_ONE)
     if function is None:
         return None
     chosen = _chosen(function, attributes.wrt, context)
@@ -86,14 +88,17 @@ def require_differentiable(index: int, type_: Type) -> None:
         )
 
 
-def _function(type_: Type) -> FuncType | None:
+def function_among(type_: Type, remedy: str) -> FuncType | None:
+    """The type of a function that an operator takes; None where it is not known yet.
+
+    Raises RelationError, with this remedy, for what is no function.
+    """
     if isinstance(type_, IncompleteType):
         return None
     if isinstance(type_, FuncType):
         return type_
     raise RelationError(
-        f"expects a function, but the argument has type {type_text(type_)}",
-        remedy="Give a function: grad(@f), or grad(fn (%x) { .. }).",
+        f"expects a function, but the argument has type {type_text(type_)}", remedy=remedy
     )
 
 

@@ -13,6 +13,7 @@ from relay_tune.errors import RelayError
 from relay_tune.ir.dtypes import is_float
 from relay_tune.ir.operator import RelationContext, RelationError
 from relay_tune.ir.types import FuncType, IncompleteType, RefType, TensorType, TupleType, Type
+from relay_tune.typing.relations.derivative import function_among
 from relay_tune.typing.type_terms import parts
 from relay_tune.typing.type_text import type_text
 
@@ -21,7 +22,8 @@ def custom_pullback(
     inputs: Sequence[Type], attributes: Any, context: RelationContext
 ) -> Type | None:
     """fn (P ..) -> T, fn (P ..) -> (T, R), fn (R, T) -> the adjoints of P .."""
-    function, forward, backward = (_function(each) for each in inputs)
+    remedy = "Give functions: custom_vjp(@f, @forward, @backward)."
+    function, forward, backward = (function_among(each, remedy) for each in inputs)
     if function is None or forward is None or backward is None:
         return None
     _require_count("forward", forward, function.params)
@@ -54,7 +56,8 @@ def custom_pushforward(
     inputs: Sequence[Type], attributes: Any, context: RelationContext
 ) -> Type | None:
     """fn (P ..) -> T, fn (P .., tangents of P ..) -> (T, T)."""
-    function, tangent = (_function(each) for each in inputs)
+    remedy = "Give functions: custom_jvp(@f, @tangent)."
+    function, tangent = (function_among(each, remedy) for each in inputs)
     if function is None or tangent is None:
         return None
     _require_no_cells(function)
@@ -90,17 +93,6 @@ def is_differentiable(type_: Type) -> bool:
 
 def _is_known(type_: Type) -> bool:
     return not isinstance(type_, IncompleteType) and all(map(_is_known, parts(type_)))
-
-
-def _function(type_: Type) -> FuncType | None:
-    if isinstance(type_, IncompleteType):
-        return None
-    if isinstance(type_, FuncType):
-        return type_
-    raise RelationError(
-        f"expects functions, but an argument has type {type_text(type_)}",
-        remedy="Give functions: custom_vjp(@f, @forward, @backward).",
-    )
 
 
 def _require_count(

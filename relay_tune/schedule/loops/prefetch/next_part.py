@@ -1,4 +1,4 @@
-"""What a product reads in the next of many parts, asked for while the present one is computed.
+"""Operands of the next of many parts of a product, asked for while the present one is computed.
 
     for part                                      for part
       for tiles                                     for tiles
@@ -55,7 +55,7 @@ class NextPart:
 
 
 def next_part(nest: Nest, choice: TileChoice) -> NextPart | None:
-    """What a nest asks for of its next part; None where it has no parts, or too little to do."""
+    """The fetches of a nest for its next part; None where it has none, or too little to do."""
     rows = part_rows(nest, choice) if choice.prefetch else ()
     if not rows:
         return None
@@ -69,7 +69,7 @@ def next_part(nest: Nest, choice: TileChoice) -> NextPart | None:
 
 
 def part_rows(nest: Nest, choice: TileChoice) -> tuple[TouchedRows, ...]:
-    """What the next step of the outermost loop reads; nothing where it is no loop over parts."""
+    """Reads of the next step of the outermost loop; nothing where it is no loop over parts."""
     loops = outer_loops(nest.axes, choice)
     if not nest.reduction or choice.vector < 0 or not loops:
         return ()
@@ -80,7 +80,7 @@ def part_rows(nest: Nest, choice: TileChoice) -> tuple[TouchedRows, ...]:
 
 @remembered(REMEMBERED)
 def _part_rows(nest: Nest, place: int) -> tuple[TouchedRows, ...]:
-    """What the next step of an axis reads; nothing where that is not all elsewhere, or near."""
+    """Reads of the next step of an axis; nothing where that is not all elsewhere, or near."""
     axis = nest.axes[place]
     extents = [each.extent for each in (*nest.axes, *nest.reduction)]
     if nest.body is None or any(map(is_symbolic, extents)) or not prod(extents) or axis.extent < 2:
