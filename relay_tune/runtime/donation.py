@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -113,32 +114,48 @@ def continued_inputs(entry: EntryPoint) -> tuple[ContinuedInput, ...]:
     return tuple(found)
 
 
-def in_place_arrays(
+def in_place_inputs(
     pairs: Iterable[InPlaceOutput],
     values: Mapping[str, object],
     inputs: Sequence[np.ndarray],
+    addresses: Sequence[int],
     rows: Mapping[str, int],
-) -> dict[int, np.ndarray]:
-    """The donated arrays that are the memory of outputs, by the number of the output.
+) -> dict[int, int]:
+    """The numbers of the donated inputs whose arrays are the memory of outputs, by their numbers.
 
-    `inputs` are the `values` as they are read. An array that had to be copied is none of them, nor
-    is one that shares memory with another input.
+    `inputs` are the `values` as they are read, and lie at `addresses`. An array that had to be
+    copied is none of them, nor is one that shares memory with another input.
     """
-    found: dict[int, np.ndarray] = {}
+    found: dict[int, int] = {}
     if len(inputs) != len(values):  # some are no tensors
         return found
     donated = [value if name in rows else None for name, value in values.items()]
-    taken: set[int] = set()
+    apart = _apart_from_others(inputs, addresses)
     for pair in pairs:
         array = inputs[pair.input]
         is_given = donated[pair.input] is array and array.flags.carray
-        if not is_given or pair.output in found or pair.input in taken:
-            continue
-        others = (other for number, other in enumerate(inputs) if number != pair.input)
-        if not any(np.may_share_memory(array, other) for other in others):
-            found[pair.output] = array
-            taken.add(pair.input)
+        if is_given and pair.output not in found and pair.input in apart:
+            found[pair.output] = pair.input
+            apart.remove(pair.input)
     return found
+
+
+def _apart_from_others(arrays: Sequence[np.ndarray], addresses: Sequence[int]) -> set[int]:
+    """The numbers of the contiguous arrays whose memory no other one has a part of."""
+    sizes = [array.nbytes for array in arrays]
+    spans = sorted(
+        (start, start + size, number)
+        for number, (start, size) in enumerate(zip(addresses, sizes, strict=True))
+        if size
+    )
+    apart = {number for number, size in enumerate(sizes) if not size}
+    starts = [*(start for start, _, _ in spans), math.inf]
+    reached = 0
+    for (start, end, number), following in zip(spans, starts[1:], strict=True):
+        if reached <= start and end <= following:
+            apart.add(number)
+        reached = max(reached, end)
+    return apart
 
 
 class Donation:
@@ -147,7 +164,6 @@ class Donation:
     Attributes:
         values: the inputs; in place of arrays that are continued where they are, with spaces
             between their slices, stand packed ones over the same memory.
-        has_moved: whether an input moved to memory with more room.
     """
 
     def __init__(
@@ -157,7 +173,6 @@ class Donation:
         rows: Mapping[str, int],
     ) -> None:
         self.values = dict(values)
-        self.has_moved = False
         self._continued = [each for each in continued if each.name in rows]
         self._rows = rows
         self._given: dict[int, tuple[RowMemory, np.ndarray]] = {}
@@ -179,7 +194,6 @@ class Donation:
                 if old is not None:
                     memory.array(old.shape, dtype)[...] = old
                     inputs[each.place] = memory.packed(old.shape, dtype)
-                    self.has_moved = True
             found[each.output] = Store(memory, memory.array(shape, dtype))
         return found
 

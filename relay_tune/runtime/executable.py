@@ -47,6 +47,7 @@ class Executable(OfThisProcess, ABC):
         self._threads = threads
         self._shadowed = tuple(name for name in ("threads", "out") if name in self.inputs)
         self._direct: DirectCall | None = None
+        self._donated: tuple[object, dict[str, int]] = ((), {})
 
     @property
     def threads(self) -> int:
@@ -116,7 +117,7 @@ class Executable(OfThisProcess, ABC):
             outputs = self.run(input_feed, threads=threads, out=out, donate=donate)
             return self._chosen(inputs, [_listed(each) for each in outputs])
         values = self._in_order((), by_name(inputs, "The inputs", "{'x': array}"))
-        count, rows = self._count(threads), donated_rows(donate, self.inputs)
+        count, rows = self._count(threads), self._rows(donate)
         if out is not None:
             return list(self._into(values, count, out))
         calls = self._calls_for(values)
@@ -167,6 +168,15 @@ class Executable(OfThisProcess, ABC):
             return values
         found = arguments_by_name(self._names, inputs, named)
         return [found[name] for name in self._names]
+
+    def _rows(self, donate: object) -> Mapping[str, int]:
+        """The rows for each donated input; those of the last call where it donated the same."""
+        last, rows = self._donated
+        if type(donate) is tuple and donate == last:
+            return rows
+        rows = donated_rows(donate, self.inputs)
+        self._donated = donate, rows
+        return rows
 
     def _into(self, values: Sequence[object], threads: int, out: object) -> list[np.ndarray]:
         """The arrays of `out` after a run that wrote its results there, or whose were copied."""

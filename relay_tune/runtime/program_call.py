@@ -10,7 +10,7 @@ import numpy as np
 
 from relay_tune.errors import InputError, RelayError
 from relay_tune.first_order.kinds import component_types, is_open_type
-from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.first_order.program import EntryPoint, FirstOrderProgram
 from relay_tune.ir.dim import Polynomial, Symbol
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
@@ -27,7 +27,7 @@ from relay_tune.runtime.donation import (
     Donation,
     Store,
     continued_inputs,
-    in_place_arrays,
+    in_place_inputs,
 )
 from relay_tune.runtime.interpreter.python_values import from_python
 from relay_tune.runtime.interpreter.values import Value
@@ -66,6 +66,7 @@ class ProgramCall:
         self._continued = continued_inputs(entry)
         self._in_place = entry.in_place
         self._results = [_Result(type_) for type_ in component_types(self._output)]
+        self._plain = _plain_inputs(entry)
         self._outputs = (ctypes.c_void_p * len(self._results))()
         words, results = len(self._inputs), len(self._results)
         self.direct = direct_call(
@@ -89,9 +90,9 @@ class ProgramCall:
 
     def value(self, values: Sequence[object], threads: int) -> Value:
         """The value for inputs in order; the lock is held."""
-        kept = self._bind(values)
+        kept = self._bound(values)
         arrays = [result.room() for result in self._results]
-        self._run(arrays, threads)
+        self._run(_addresses(arrays), threads)
         del kept
         return self._value(arrays)
 
@@ -102,17 +103,20 @@ class ProgramCall:
         donation = Donation(self._continued, values, rows)
         inputs = self._bind(list(donation.values.values()))
         stores = donation.stores(inputs)
-        if donation.has_moved:
-            self._point_to(inputs)
-        own = in_place_arrays(self._in_place, values, inputs, rows)
+        addresses = self._point_to(inputs)
+        own = in_place_inputs(self._in_place, values, inputs, addresses, rows)
         arrays = [
-            own[number] if number in own else result.room()
+            inputs[own[number]] if number in own else result.room()
             for number, result in enumerate(self._results)
         ]
         words = [0, 0, 0] * len(arrays) if stores else []
         for number, store in stores.items():
             words[3 * number : 3 * number + 2] = store.memory.address, store.memory.room
-        self._run(arrays, threads, words)
+        places = [
+            addresses[own[number]] if number in own else address_of(array)
+            for number, array in enumerate(arrays)
+        ]
+        self._run(places, threads, words)
         donation.end(stores)
         return self._value(arrays, stores)
 
@@ -124,11 +128,11 @@ class ProgramCall:
         pairs = zip(self._results, arrays, strict=True)
         if not all(result.is_array and result.shape == array.shape for result, array in pairs):
             return False
-        kept = self._bind(values)
+        kept = self._bound(values)
         if not can_be_written_directly(arrays, kept):
             self._session.reset()  # what was made of values
             return False
-        self._run(arrays, threads)
+        self._run(_addresses(arrays), threads)
         if self._has_cells:
             self._session.reset()
         return True
@@ -140,18 +144,18 @@ class ProgramCall:
         """
         if not all(result.is_array for result in self._results):
             raise InputError("Only programs whose outputs are tensors of fixed sizes are repeated.")
-        kept = self._bind(values)
+        kept = self._bound(values)
         arrays = [
             aligned_array(room.shape, room.dtype) for room in map(_Result.room, self._results)
         ]
-        self._run(arrays, threads)
+        self._run(_addresses(arrays), threads)
         nanoseconds = self._session.repeat(self._inputs, self._outputs, runs)
         del kept
         return nanoseconds / runs / 1e9
 
-    def _run(self, arrays: Sequence[np.ndarray], threads: int, stores: Sequence[int] = ()) -> None:
-        for place, room in enumerate(arrays):
-            self._outputs[place] = address_of(room)
+    def _run(self, addresses: Sequence[int], threads: int, stores: Sequence[int] = ()) -> None:
+        """Run the program, which writes its outputs to these addresses."""
+        self._outputs[:] = [*addresses]
         self._session.call(self._inputs, self._outputs, threads, stores)
 
     def _value(
@@ -161,6 +165,8 @@ class ProgramCall:
 
         Outputs that have a store are there.
         """
+        if self._plain is not None and not stores and not self._has_cells:
+            return tuple(arrays) if isinstance(self._output, TupleType) else arrays[0]
         pairs = list(zip(self._results, arrays, strict=True))
         objects = [int(array) for result, array in pairs if result.is_object]
         read = iter(self._reader.values(objects))
@@ -181,8 +187,17 @@ class ProgramCall:
             self._session.release(objects)
         return _assembled(self._output, iter(components))
 
-    def _bind(self, values: Sequence[object]) -> list[np.ndarray]:
+    def _bound(self, values: Sequence[object]) -> list[np.ndarray]:
         """Fill the table of inputs; the arrays that must be kept until the call."""
+        arrays = self._bind(values)
+        self._point_to(arrays)
+        return arrays
+
+    def _bind(self, values: Sequence[object]) -> list[np.ndarray]:
+        """The tensors among the inputs; objects are entered in the table of inputs."""
+        if self._plain is not None:
+            typed = zip(values, self._plain, strict=True)
+            return [checked_array(value, type_, name) for value, (name, type_) in typed]
         arrays: list[np.ndarray] = []
         opened: list[tuple[np.ndarray, TensorType, str]] = []
         symbols: dict[Symbol, int] = {}
@@ -203,15 +218,18 @@ class ProgramCall:
         except RelayError:
             self._session.reset()
             raise
-        self._point_to(arrays)
         return arrays
 
-    def _point_to(self, arrays: Sequence[np.ndarray]) -> None:
-        """Enter the addresses and sizes of the tensors among the inputs."""
-        for array, (word, sizes) in zip(arrays, self._tensor_words, strict=True):
-            self._inputs[word] = address_of(array)
+    def _point_to(self, arrays: Sequence[np.ndarray]) -> list[int]:
+        """Enter the addresses, which are given back, and sizes of the tensors among the inputs."""
+        addresses = _addresses(arrays)
+        for array, address, (word, sizes) in zip(
+            arrays, addresses, self._tensor_words, strict=True
+        ):
+            self._inputs[word] = address
             if sizes is not None:
                 sizes[:] = array.shape
+        return addresses
 
     def _components(self, values: Sequence[object]) -> Sequence[object]:
         """The components of the inputs; InputError where one should be a tuple and is none."""
@@ -246,6 +264,20 @@ class _Result:
     def room(self) -> np.ndarray:
         """Where the program puts the elements, or the object's address."""
         return np.empty(self.shape, self._dtype)
+
+
+def _addresses(arrays: Sequence[np.ndarray]) -> list[int]:
+    return [address_of(array) for array in arrays]
+
+
+def _plain_inputs(entry: EntryPoint) -> list[tuple[str, TensorType]] | None:
+    """The inputs, if they are tensors of known sizes as are the components of the output."""
+    output = entry.output
+    outputs = output.fields if isinstance(output, TupleType) else (output,)
+    types = (*entry.inputs.values(), *outputs)
+    if not all(isinstance(type_, TensorType) and not is_open_type(type_) for type_ in types):
+        return None
+    return [(name, type_) for name, type_ in entry.inputs.items() if isinstance(type_, TensorType)]
 
 
 def _word_count(*types: Type) -> int:

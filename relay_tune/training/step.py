@@ -73,8 +73,10 @@ class TrainingStep:
         """
         feeds = self._batch(batch, named)
         with self._turn:
-            loss, *new = self.model.run(feeds | self._arrays(), donate=tuple(self._kept()))
-            self._go_on(new)
+            kept = self._arrays()
+            donate = tuple(name for name in kept if name != self.program.number)
+            loss, *new = self.model.run(feeds | kept, donate=donate)
+            self._take(dict(zip(kept, new, strict=True)))
         return float(loss)
 
     def run_many(self, *batches: object, order: object = None, **named: object) -> Array:
@@ -95,8 +97,9 @@ class TrainingStep:
             many, model = self._many_steps(order is not None)
             if many.order is not None:
                 feeds[many.order] = np.asarray(order)
-            losses, *new = model.run(feeds | self._arrays())
-            self._go_on(new)
+            kept = self._arrays()
+            losses, *new = model.run(feeds | kept)
+            self._take(dict(zip(kept, new, strict=True)))
         return np.asarray(losses)
 
     def many_steps(self, ordered: bool = False) -> Module:
@@ -108,10 +111,6 @@ class TrainingStep:
             many = many_steps(self.program, ordered)
             self._many[ordered] = many, self._build(many.module)
         return self._many[ordered]
-
-    def _go_on(self, new: Sequence[Array]) -> None:
-        """Take what a program passed on: parameters, states, the number of steps."""
-        self._take(dict(zip(self._arrays(), new, strict=True)))
 
     def _take(self, arrays: Mapping[str, Array]) -> None:
         """Have these values from now on."""

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import relay_tune as rt
 from relay_tune.building.build import build
+from relay_tune.first_order.program import InPlaceOutput
 from relay_tune.ir.parser.parse import parse
+from relay_tune.runtime.donation import in_place_inputs
 from relay_tune.runtime.model import Model
 
 Array = np.ndarray
@@ -47,8 +51,8 @@ def test_parameters_and_moments_are_updated_where_they_are(
     expected = [array.copy() for array in model.run(feed)]
     before = [p.copy(), m.copy(), v.copy()]
     updated = model.run(feed, donate=("p", "m", "v"))
-    for result, given, wanted, old in zip(updated, (p, m, v), expected, before, strict=True):
-        assert result is given
+    for result, array, wanted, old in zip(updated, (p, m, v), expected, before, strict=True):
+        assert result is array
         np.testing.assert_array_equal(result, wanted)
         assert not np.array_equal(result, old)
     again = model.run(feed, donate=("p", "m", "v"))
@@ -160,3 +164,21 @@ def test_libraries_write_in_place(tmp_path: Path) -> None:
     command = ["cc", "main.c", "step.so", "-o", "main", f"-Wl,-rpath,{tmp_path}"]
     subprocess.run(command, cwd=tmp_path, check=True)
     assert subprocess.run([program], check=False).returncode == 0
+
+
+@given(spans=st.lists(st.tuples(st.integers(0, 8), st.integers(0, 4)), max_size=6))
+def test_only_arrays_that_lie_apart_from_all_others_are_written(
+    spans: list[tuple[int, int]],
+) -> None:
+    memory = np.zeros(12, np.float32)
+    arrays = [memory[start : start + size] for start, size in spans]
+    values = {str(number): array for number, array in enumerate(arrays)}
+    pairs = [InPlaceOutput(number, number) for number in range(len(arrays))]
+    addresses = [array.ctypes.data for array in arrays]
+    found = in_place_inputs(pairs, values, arrays, addresses, dict.fromkeys(values, 0))
+    wanted = [
+        number
+        for number, array in enumerate(arrays)
+        if not any(np.may_share_memory(array, other) for other in arrays if other is not array)
+    ]
+    assert list(found) == wanted
