@@ -1,13 +1,16 @@
 """Training steps beside torch: the same networks, losses, optimisers and first weights, in turns.
 
-    python -m benchmarks.training_steps [NAME ...] [--threads 1 2] [--compile] [--losses 200]
+    python -m benchmarks.training_steps [NAME ...] [--threads 1 2] [--compile]
+    python -m benchmarks.training_steps [NAME ...] --losses 200 [--double]
     python -m benchmarks.training_steps mlp lenet --threads 1 --jax
 
 Each network is written in torch and exported to ONNX in training mode, but for `tree_lstm`, whose
 recursion over trees is a program in Python (`benchmarks/tree_training.py`). A step is the forward
 sweep, the backward sweep and the update of all parameters. Printed are medians in milliseconds and
 the ratio to the fastest of the others. `--losses N` compares the losses of N steps instead.
-`--jax` takes JAX in, for sequential networks and one number of threads in a run.
+`--double` does so in float64: in float32 the losses of deep networks with batch norm drift apart
+from rounding alone, torch's own among them. `--jax` takes JAX in, for one number of threads in a
+run.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from torch.nn import functional
 
 import relay_tune as rt
 from benchmarks.interleave import interleaved_medians
+from benchmarks.training_networks import Recurrent, Transformer, lenet, mlp, resnet18
 from benchmarks.tree_training import tree_steps
 
 
@@ -46,111 +50,6 @@ class Task:
     classes: int
     ours: Any
     theirs: Callable[[Any], Any]
-
-
-class Block(nn.Module):
-    """Two convolutions and what passes them by (He et al., 2015, figure 2)."""
-
-    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
-        super().__init__()
-        self.first = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
-        self.first_norm = nn.BatchNorm2d(outputs)
-        self.second = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
-        self.second_norm = nn.BatchNorm2d(outputs)
-        self.shortcut: nn.Module = nn.Identity()
-        if stride != 1 or inputs != outputs:
-            convolution = nn.Conv2d(inputs, outputs, 1, stride, bias=False)
-            self.shortcut = nn.Sequential(convolution, nn.BatchNorm2d(outputs))
-
-    def forward(self, data: torch.Tensor) -> torch.Tensor:
-        hidden = functional.relu(self.first_norm(self.first(data)))
-        return functional.relu(self.second_norm(self.second(hidden)) + self.shortcut(data))
-
-
-class Transformer(nn.Module):
-    """An encoder that tells each word's successor, without a mask."""
-
-    def __init__(self, width: int = 256, heads: int = 4, layers: int = 4) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(Layer(width, heads) for _ in range(layers))
-        self.head = nn.Linear(width, 64)
-
-    def forward(self, data: torch.Tensor) -> torch.Tensor:
-        for layer in self.layers:
-            data = layer(data)
-        return self.head(data)
-
-
-class Layer(nn.Module):
-    """Attention and two dense layers, each behind a normalisation."""
-
-    def __init__(self, width: int, heads: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.before = nn.LayerNorm(width)
-        self.projections = nn.Linear(width, 3 * width)
-        self.joined = nn.Linear(width, width)
-        self.between = nn.LayerNorm(width)
-        self.wide = nn.Linear(width, 4 * width)
-        self.narrow = nn.Linear(4 * width, width)
-
-    def forward(self, data: torch.Tensor) -> torch.Tensor:
-        batch, length, width = data.shape
-        parts = self.projections(self.before(data))
-        parts = parts.reshape(batch, length, 3, self.heads, width // self.heads)
-        query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)
-        scores = query @ key.transpose(-1, -2) * (width // self.heads) ** -0.5
-        mixed = (torch.softmax(scores, -1) @ value).transpose(1, 2).reshape(batch, length, width)
-        data = data + self.joined(mixed)
-        return data + self.narrow(functional.gelu(self.wide(self.between(data))))
-
-
-class Recurrent(nn.Module):
-    """An LSTM, and a dense layer on its last output."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.cells = nn.LSTM(512, 512)
-        self.head = nn.Linear(512, 64)
-
-    def forward(self, data: torch.Tensor) -> torch.Tensor:
-        return self.head(self.cells(data)[0][-1])
-
-
-def mlp() -> nn.Module:
-    """Three dense layers."""
-    widths = (784, 512, 512)
-    pairs = zip(widths, widths[1:], strict=False)
-    hidden = [layer for pair in pairs for layer in (nn.Linear(*pair), nn.ReLU())]
-    return nn.Sequential(*hidden, nn.Linear(512, 10))
-
-
-def lenet() -> nn.Module:
-    """LeNet-5 with maxima (LeCun et al., 1998, figure 2)."""
-    return nn.Sequential(
-        nn.Conv2d(1, 6, 5, padding=2),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Conv2d(6, 16, 5),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Flatten(),
-        nn.Linear(400, 120),
-        nn.ReLU(),
-        nn.Linear(120, 84),
-        nn.ReLU(),
-        nn.Linear(84, 10),
-    )
-
-
-def resnet18() -> nn.Module:
-    """ResNet-18 for images of 32x32."""
-    layers: list[nn.Module] = [nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU()]
-    inputs = 64
-    for stage, outputs in enumerate((64, 128, 256, 512)):
-        layers += [Block(inputs, outputs, 2 if stage else 1), Block(outputs, outputs, 1)]
-        inputs = outputs
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
 
 
 def _sgd(parameters: Any) -> Any:
@@ -230,7 +129,7 @@ def _network_steps(name: str, threads: int) -> Steps:
         for inputs, targets in _batches(task, tuple(network(example).shape))
     )
     compiled = partial(_compiled_step, network, task)
-    jitted = partial(_jitted_step, network, threads) if isinstance(network, nn.Sequential) else None
+    jitted = partial(_jitted_step, network, task, threads)
     return Steps(ours, _torch_step(network, task), batches, compiled, jitted)
 
 
@@ -238,10 +137,10 @@ def _compiled_step(network: nn.Module, task: Task) -> Callable[[Any, Any], Any]:
     return _torch_step(torch.compile(network), task)
 
 
-def _jitted_step(network: nn.Sequential, threads: int) -> Callable[[Any, Any], Any]:
+def _jitted_step(network: nn.Module, task: Task, threads: int) -> Callable[[Any, Any], Any]:
     from benchmarks.jitted_steps import jitted_step  # noqa: PLC0415  (JAX need not be installed)
 
-    return jitted_step(network, 0.01, threads)
+    return jitted_step(network, task.ours, threads)
 
 
 def _tree_steps(_: str, threads: int) -> Steps:
@@ -314,9 +213,12 @@ def main() -> None:
     parser.add_argument("--compile", action="store_true", help="torch.compile as well")
     parser.add_argument("--jax", action="store_true", help="JAX as well")
     parser.add_argument("--losses", type=int, default=0, help="compare losses of so many steps")
+    parser.add_argument("--double", action="store_true", help="in float64")
     options = parser.parse_args()
     if options.jax and len(options.threads) > 1:
         parser.error("--jax takes one number of threads in a run")
+    if options.double:
+        torch.set_default_dtype(torch.float64)
     peers = Peers(options.compile, options.jax)
     for threads in options.threads[: 1 if options.losses else None]:
         for name in options.names:
