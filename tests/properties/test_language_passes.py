@@ -35,8 +35,8 @@ def test_pass_keeps_programs(name: str, program: Program) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hundred", range(20))
+@pytest.mark.parametrize("thousand", range(2))
 @pytest.mark.parametrize("name", PASSES)
-def test_pass_keeps_2000_programs(name: str, hundred: int) -> None:
-    for seed in range(100 * hundred, 100 * hundred + 100):
+def test_pass_keeps_2000_programs(name: str, thousand: int) -> None:
+    for seed in range(1000 * thousand, 1000 * thousand + 1000):
         assert_pass_keeps(name, random_program(seed))
