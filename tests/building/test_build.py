@@ -158,7 +158,7 @@ def test_a_given_schedule_is_used(op: Op) -> None:
     np.testing.assert_allclose(chosen(data), build(module, threads=1)(data), rtol=1e-5)
 
 
-def test_a_target_of_the_same_family_runs_here(op: Op, check: Check) -> None:
+def test_a_target_of_the_same_family_runs_here(op: Op) -> None:
     x = Var("x", IMAGE)
     module = Module.from_function(Function((x,), convolutions(op, x, 2)))
     data = image()

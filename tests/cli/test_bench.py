@@ -72,7 +72,7 @@ def test_a_missing_package_is_one_error(
     assert f"pip install {package}" in outcome.err
 
 
-def test_a_model_that_another_runtime_refuses_is_one_error(tune: Tune, tmp_path: Path) -> None:
+def test_a_model_that_another_runtime_refuses_is_one_error(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     node = onnx.helper.make_node("Sigmoid", ["x"], ["y"])
     types = [onnx.helper.make_tensor_value_info(n, onnx.TensorProto.INT8, [4]) for n in "xy"]

@@ -139,7 +139,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
             load(path)
 
 
-def test_libraries_of_others(tmp_path: Path) -> None:
+def test_libraries_of_others() -> None:
     (foreign,) = Path(np.__file__).parent.glob("_core/_multiarray_umath*.so")
     with pytest.raises(InputError, match="no model that export wrote"):
         load(foreign)

@@ -56,7 +56,7 @@ def _layers(module: Module) -> int:
 
 def _same(before: Module, after: Module, *inputs: np.ndarray) -> None:
     expected = interpret(before, *inputs)
-    for found in (interpret(after, *inputs), build(before)(*inputs)):
+    for found in (interpret(after, *inputs), build(after)(*inputs)):
         for one, other in zip(_flat(found), _flat(expected), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 

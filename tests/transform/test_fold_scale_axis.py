@@ -78,9 +78,7 @@ def test_scale_folds_into_the_weight(
         (f"({IMAGE}, {W}, {S}) {{ multiply(tanh({CONV}), %s) }}", "ws"),
     ],
 )
-def test_scale_that_cannot_fold_stays(
-    text: str, weights: str, typed: Any, assert_same_meaning: Any
-) -> None:
+def test_scale_that_cannot_fold_stays(text: str, weights: str, typed: Any) -> None:
     before = typed(text, *weights)
     after = FoldScaleAxis()(before)
     assert structural_equal(before, after)

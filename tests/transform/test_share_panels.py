@@ -22,12 +22,7 @@ SHARE = SharePanels(core(32, 16))
 DENSE = "nn.dense({}, %w)"
 
 
-def _module(
-    product: str,
-    steps: int,
-    rows: tuple[int, ...] = (16, 128),
-    weight: tuple[int, ...] = (128, 128),
-) -> Module:
+def _module(product: str, steps: int, rows: tuple[int, ...] = (16, 128)) -> Module:
     """A recurrence whose steps are written out: %h = tanh(%h @ %w)."""
     lines = ["let %h0 = tanh(%x);"]
     lines += [f"let %h{n} = tanh({product.format(f'%h{n - 1}')});" for n in range(1, steps + 1)]
@@ -46,7 +41,7 @@ def _same(before: Module, after: Module) -> None:
     shapes = [static_shape(each) for each in before.main.params]
     inputs = [np.asarray(rng.uniform(-0.1, 0.1, shape), np.float32) for shape in shapes]
     expected = np.asarray(interpret(before, *inputs))
-    for found in (interpret(after, *inputs), build(before)(*inputs)):
+    for found in (interpret(after, *inputs), build(after)(*inputs)):
         np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-4, atol=1e-6)
 
 

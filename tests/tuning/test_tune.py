@@ -105,7 +105,7 @@ def test_older_processors_of_this_kind_are_tuned_for_here(module: Module, tmp_pa
 
 
 def test_tasks_that_there_is_no_time_to_plan_are_left_to_the_next_run(
-    module: Module, tasks: list[Task], target: Target, tmp_path: Path
+    module: Module, tmp_path: Path
 ) -> None:
     phases: list[str] = []
 

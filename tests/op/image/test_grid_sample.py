@@ -54,7 +54,7 @@ def test_an_unknown_padding_mode_is_an_error(random_array):
 
 
 @pytest.mark.parametrize("method", ["bilinear", "nearest", "bicubic"])
-def test_what_lies_outside_takes_nothing_from_the_border(check_record, random_array, method):
+def test_what_lies_outside_takes_nothing_from_the_border(check_record, method):
     data, grid = np.ones((1, 1, 4, 4), "float32"), np.full((1, 2, 1, 2), 3.0, "float32")
     data[0, 0, -1, -1] = np.nan
     grid[0, :, 0, 1] = -0.5

@@ -73,7 +73,7 @@ def test_a_first_element_far_from_the_others_does_not_spoil_the_variance(
     np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
 
 
-def test_short_floats_are_summed_in_float32(check_record, random_array):
+def test_short_floats_are_summed_in_float32(check_record):
     data = np.full((1, 4096), 40, "float16")
     arrays = [data, np.ones(4096, "float16"), np.zeros(4096, "float16")]
     assert (check_record(layer_norm, arrays) == 0).all()

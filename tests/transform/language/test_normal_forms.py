@@ -99,7 +99,7 @@ def test_call_in_tail_position_stays_there(answer_kept: Check) -> None:
     assert "    @f(%v_1, %v_2)\n" in text
 
 
-def test_an_annotated_alias_keeps_its_type(answer_kept: Check) -> None:
+def test_an_annotated_alias_keeps_its_type() -> None:
     text = "def @main(%x: Tensor[(3), int32]) { let %y: Tensor[(?), int32] = %x; %y + 1 }"
     module = ToANormalForm()(infer_types(parse(text)))
     assert "let %y: Tensor[(?), int32] = %x" in module.astext()

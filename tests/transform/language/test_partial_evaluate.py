@@ -129,7 +129,7 @@ def test_what_is_not_known_is_kept(
     answer_kept(PartialEvaluate(), text, *inputs)
 
 
-def test_effects_stay_in_their_order(answer_kept: Check) -> None:
+def test_effects_stay_in_their_order() -> None:
     text = "def @main(%r: ref(int32)) { ref_write(%r, 1); ref_write(%r, 2); ref_read(%r) }"
     after = PartialEvaluate()(infer_types(parse(text))).astext()
     assert after.index("ref_write(%r, 1)") < after.index("ref_write(%r, 2)")

@@ -291,7 +291,7 @@ def test_convolution_of_open_images_alone_stays_as_it_is(typed: Any, calls: Any)
 
 
 def test_last_convolution_with_few_channels_writes_the_image_as_it_is_wanted(
-    typed: Any, calls: Any, assert_same_meaning: Any
+    typed: Any, assert_same_meaning: Any
 ) -> None:
     module = typed(
         "(%x: Tensor[(1, 32, 16, 16), float32], %w: Tensor[(32, 64, 4, 4), float32],"
