@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from relay_tune.codegen.size_writer import SizeWriter
-from relay_tune.machine.architecture import ByteLookup, DotProduct, FloatLookup
+from relay_tune.machine.architecture import DotProduct, Lookup
 from relay_tune.tensor.affine import Affine
 
 Lines = list["str | Lines"]
@@ -28,7 +28,7 @@ class FunctionWriter:
     """One function under construction.
 
     `size_symbols` are the parameters that the symbols of sizes are; `scales_powers`,
-    `rounds_bfloats`, `dot_products`, `float_lookups` and `byte_lookup` are of the target.
+    `rounds_bfloats`, `dot_products` and `lookups` are of the target.
     """
 
     def __init__(
@@ -38,14 +38,12 @@ class FunctionWriter:
         scales_powers: bool = False,
         rounds_bfloats: bool = False,
         dot_products: tuple[DotProduct, ...] = (),
-        float_lookups: tuple[FloatLookup, ...] = (),
-        byte_lookup: ByteLookup | None = None,
+        lookups: tuple[Lookup, ...] = (),
     ) -> None:
         self.scales_powers = scales_powers
         self.rounds_bfloats = rounds_bfloats
         self.dot_products = dot_products
-        self.float_lookups = float_lookups
-        self.byte_lookup = byte_lookup
+        self.lookups = {each.dtype: each for each in reversed(lookups)}
         self.size_symbols = dict(size_symbols or {})
         self._sizes = SizeWriter(self.size_symbols, self._at_start)
         self.body: Lines = []

@@ -17,7 +17,7 @@ from relay_tune.codegen.llvm_modules import initialize_llvm
 from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.target_check import unknown_parts
 from relay_tune.errors import InputError
-from relay_tune.machine.architecture import ByteLookup, DotProduct, FloatLookup, Vectors
+from relay_tune.machine.architecture import DotProduct, Lookup, Vectors
 from relay_tune.machine.intrinsic import Intrinsic, permissions
 from relay_tune.machine.machine import SERVER_MEMORIES, Machine, VectorUnit
 from relay_tune.targets.registry import HOW_TO_WRITE, architecture_of
@@ -56,19 +56,14 @@ class Target:
         return _intrinsics(self)
 
     @property
-    def float_lookups(self) -> tuple[FloatLookup, ...]:
-        """Its instructions that look up floats in registers."""
-        return _float_lookups(self)
-
-    @property
     def dot_products(self) -> tuple[DotProduct, ...]:
         """The instructions on words that kernels may use; the first of a pattern and width is."""
         return _dot_products(self)
 
     @property
-    def byte_lookup(self) -> ByteLookup | None:
-        """The instruction that looks up bytes in registers, if it has one."""
-        return _byte_lookup(self)
+    def lookups(self) -> tuple[Lookup, ...]:
+        """The instructions that look up floats or bytes in whole registers; the first of a type."""
+        return _lookups(self)
 
     @property
     def machine(self) -> Machine:
@@ -112,19 +107,13 @@ def _dot_products(target: Target) -> tuple[DotProduct, ...]:
 
 
 @cache
-def _float_lookups(target: Target) -> tuple[FloatLookup, ...]:
+def _lookups(target: Target) -> tuple[Lookup, ...]:
+    known, has = architecture_of(target.triple).lookups, _features(target)
     return tuple(
         each
-        for each in architecture_of(target.triple).float_lookups
-        if _features(target).issuperset(each.features) and each.lanes * 32 == target.vector_bits
+        for each in known
+        if has.issuperset(each.features) and each.lanes == target.lanes(each.dtype)
     )
-
-
-@cache
-def _byte_lookup(target: Target) -> ByteLookup | None:
-    known = architecture_of(target.triple).byte_lookups
-    fits = (each for each in known if 8 * each.lanes <= target.vector_bits)
-    return next((each for each in fits if _features(target).issuperset(each.features)), None)
 
 
 @cache
@@ -144,15 +133,15 @@ def _general_machine(target: Target) -> Machine:
     vectors = VectorUnit(target.vector_bits // 8, target.vector_registers)
     coefficients = architecture_of(target.triple).coefficients
     words = dict.fromkeys(each.pattern.name for each in target.dot_products if each.pattern)
-    lanes = max((each.lanes for each in target.float_lookups), default=1)
+    lookups = {each.dtype: each.lanes for each in target.lookups}
     return Machine(
         vectors,
         SERVER_MEMORIES,
         target.intrinsics,
         coefficients,
         tuple(words),
-        lanes.bit_length() - 1,
-        target.byte_lookup is not None,
+        lookups.get("float32", 1).bit_length() - 1,
+        "int8" in lookups,
     )
 
 

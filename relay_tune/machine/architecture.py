@@ -73,40 +73,27 @@ class DotProduct:
 
 
 @dataclass(frozen=True, slots=True)
-class FloatLookup:
-    """An instruction that takes a float of a register for each lane, by the low bits of its word.
+class Lookup:
+    """An instruction that looks up the elements of a vector in a table that other registers hold.
 
     Attributes:
-        instruction: the intrinsic function of LLVM, of the floats and the words.
-        lanes: of both; the low bits that it reads are those that number them.
+        instruction: the intrinsic function of LLVM, of those registers and the indices.
+        dtype: of the elements; indices are integers of as many bits.
+        lanes: of a register.
         features: LLVM's names of what it takes.
-    """
-
-    instruction: str
-    lanes: int
-    features: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ByteLookup:
-    """An instruction that looks up the bytes of a vector in a table that other registers hold.
-
-    Attributes:
-        instruction: the intrinsic function of LLVM, of vectors of bytes.
-        lanes: the bytes of a vector.
-        registers: how many of them are the part of a table of 256 bytes that it sees.
+        registers: how many of them are the part of a table that it sees.
         index_place: which of its arguments the indices are.
-        is_zero_beyond: whether it gives 0 for an index that is beyond its part; else it ignores the
-            first bit of an index, and two parts are all of a table.
-        features: LLVM's names of what it takes.
+        is_zero_beyond: whether it gives 0 for an index that is beyond its part; else it reads only
+            the low bits of an index, which number the elements of its part.
     """
 
     instruction: str
+    dtype: str
     lanes: int
-    registers: int
-    index_place: int
-    is_zero_beyond: bool
     features: tuple[str, ...]
+    registers: int = 1
+    index_place: int = 1
+    is_zero_beyond: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +142,8 @@ class Architecture:
         plain_cpu: LLVM's name of what all its processors have.
         intrinsics: its instructions on tiles, in the order in which nests are matched with them.
         dot_products: its instructions on words, measured beside the fused multiply-add of float32.
-        float_lookups: its instructions that look up floats in registers.
-        byte_lookups: its instructions that look up bytes; the first that a processor has is used.
+        lookups: its instructions that look up floats or bytes in registers; of those of a type and
+            width the first that a processor has is used.
         features: that libraries look for before they run.
         check: `check(name, triple, features, permissions)` is the LLVM function `i1 NAME()` that
             looks for them, and asks the system for permissions.
@@ -175,8 +162,7 @@ class Architecture:
     plain_cpu: str = ""
     intrinsics: tuple[Intrinsic, ...] = ()
     dot_products: tuple[DotProduct, ...] = ()
-    float_lookups: tuple[FloatLookup, ...] = ()
-    byte_lookups: tuple[ByteLookup, ...] = ()
+    lookups: tuple[Lookup, ...] = ()
     features: Collection[str] = ()
     check: Callable[[str, str, Collection[str], Sequence[Permission]], str] = nothing_asked
     host_features: Callable[[], dict[str, bool]] | None = None

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 from relay_tune.codegen.arithmetic import Arithmetic
 from relay_tune.codegen.kernels.vector_pieces import joined, picked
-from relay_tune.machine.architecture import ByteLookup
+from relay_tune.machine.architecture import Lookup
 
 Part = Sequence[str]
 """The registers of a part of the table."""
 
 
-def looked_up(a: Arithmetic, known: ByteLookup, table: Sequence[str], index: str) -> str:
+def looked_up(a: Arithmetic, known: Lookup, table: Sequence[str], index: str) -> str:
     """The text of `table[index]`; `a` is the arithmetic of the index, `table` its registers."""
     if a.lanes == known.lanes:
         return _whole(a, known, table, index)
@@ -31,7 +31,7 @@ def looked_up(a: Arithmetic, known: ByteLookup, table: Sequence[str], index: str
     return joined(whole, pieces)
 
 
-def _whole(a: Arithmetic, known: ByteLookup, table: Sequence[str], index: str) -> str:
+def _whole(a: Arithmetic, known: Lookup, table: Sequence[str], index: str) -> str:
     parts = [table[n : n + known.registers] for n in range(0, len(table), known.registers)]
     found = [_of_part(a, known, part, number, index) for number, part in enumerate(parts)]
     if not known.is_zero_beyond:
@@ -43,7 +43,7 @@ def _whole(a: Arithmetic, known: ByteLookup, table: Sequence[str], index: str) -
     return total
 
 
-def _of_part(a: Arithmetic, known: ByteLookup, part: Part, number: int, index: str) -> str:
+def _of_part(a: Arithmetic, known: Lookup, part: Part, number: int, index: str) -> str:
     """What an index picks in a part of the table."""
     begin = number * known.registers * known.lanes
     if known.is_zero_beyond and begin:

@@ -9,22 +9,22 @@ That takes two instructions a number instead of three.
 from __future__ import annotations
 
 from relay_tune.codegen.arithmetic import Arithmetic
-from relay_tune.machine.architecture import FloatLookup
+from relay_tune.machine.architecture import Lookup
 from relay_tune.tensor.bit_fields import WORD_BITS, SignedField
 
 
-def lookup_of(a: Arithmetic, field: SignedField, up: int | None) -> FloatLookup | None:
+def lookup_of(a: Arithmetic, field: SignedField, up: int | None) -> Lookup | None:
     """The instruction for lanes of int32, if the target has one that reads all bits of a field.
 
     `up` is how far words are shifted to the left, None where that is not known.
     """
-    if up is None or not 0 <= up <= WORD_BITS - field.bits:
+    known = a.writer.lookups.get("float32")
+    if known is None or up is None or not 0 <= up <= WORD_BITS - field.bits:
         return None
-    usable = (each for each in a.writer.float_lookups if each.lanes == a.lanes)
-    return next((each for each in usable if each.lanes >= 2**field.bits), None)
+    return known if known.lanes == a.lanes and known.lanes >= 2**field.bits else None
 
 
-def looked_up(a: Arithmetic, found: FloatLookup, field: SignedField, word: str, up: int) -> str:
+def looked_up(a: Arithmetic, found: Lookup, field: SignedField, word: str, up: int) -> str:
     """The text of the floats of a field of some words; `a` writes int32."""
     down = WORD_BITS - field.bits - up
     index = a.binary("lshr", word, a.number(down)) if down else word

@@ -21,8 +21,7 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> str:
             target.rounds_bfloats,
             target.intrinsics,
             target.dot_products,
-            target.float_lookups,
-            target.byte_lookup,
+            target.lookups,
         )
         for kernel in kernels
     ]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.kernels.statement_writer import StatementWriter
 from relay_tune.codegen.kernels.value_writer import ValueWriter
-from relay_tune.machine.architecture import ByteLookup, DotProduct, FloatLookup
+from relay_tune.machine.architecture import DotProduct, Lookup
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.remembered import remembered
 from relay_tune.tensor.loops import Allocate, Block, Kernel, Statement
@@ -36,14 +36,12 @@ def write_kernel(
     rounds_bfloats: bool = False,
     intrinsics: tuple[Intrinsic, ...] = (),
     dot_products: tuple[DotProduct, ...] = (),
-    float_lookups: tuple[FloatLookup, ...] = (),
-    byte_lookup: ByteLookup | None = None,
+    lookups: tuple[Lookup, ...] = (),
 ) -> FunctionText:
     """The LLVM function of a kernel.
 
     `scales_powers` and `rounds_bfloats` say that the machine has the instructions of the properties
-    of `Target` with these names; `intrinsics`, `dot_products`, `float_lookups` and `byte_lookup`
-    are those that it has.
+    of `Target` with these names; `intrinsics`, `dot_products` and `lookups` are those that it has.
     """
     sizes = {name: f"%n{n}" for n, name in enumerate(kernel.sizes)}
     writer = FunctionWriter(
@@ -51,8 +49,7 @@ def write_kernel(
         scales_powers=scales_powers,
         rounds_bfloats=rounds_bfloats,
         dot_products=dot_products,
-        float_lookups=float_lookups,
-        byte_lookup=byte_lookup,
+        lookups=lookups,
     )
     return KernelWriter(kernel, writer, intrinsics).write()
 

@@ -108,7 +108,7 @@ class LoadWriter:
 
     def _looked_up(self, load: Load) -> Value | None:
         """Bytes of a table that registers hold, where the target has such instructions."""
-        known, index = self.writer.byte_lookup, looked_up_byte(load)
+        known, index = self.writer.lookups.get("int8"), looked_up_byte(load)
         if known is None or index is None or not self.lanes.vector.lanes:
             return None
         byte = self.indices.evaluate(index)

@@ -121,7 +121,7 @@ class ValueWriter:
 
     def _looked_up(self, node: Cast) -> Value | None:
         """The float of a few bits of a word by one instruction; None where there is none."""
-        field = signed_field(node) if self.writer.float_lookups else None
+        field = signed_field(node) if "float32" in self.writer.lookups else None
         if field is None:
             return None
         up, word = self._integer(field.up), self.value(field.word)

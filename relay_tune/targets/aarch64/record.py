@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from relay_tune.machine.architecture import Architecture, Vectors
-from relay_tune.targets.aarch64.byte_lookups import BYTE_LOOKUPS
 from relay_tune.targets.aarch64.dot_products import DOT_PRODUCTS
 from relay_tune.targets.aarch64.features import HARDWARE_BITS, check_text, host_features
 from relay_tune.targets.aarch64.linking import LINKING
+from relay_tune.targets.aarch64.lookups import LOOKUPS
 from relay_tune.targets.aarch64.stack_switch import STACK_SWITCH
 
 NEON = Vectors(128, 32)
@@ -16,7 +16,7 @@ AARCH64 = Architecture(
     aliases=("arm64",),
     vectors=lambda _cpu, _features: NEON,
     dot_products=DOT_PRODUCTS,
-    byte_lookups=BYTE_LOOKUPS,
+    lookups=LOOKUPS,
     features=tuple(HARDWARE_BITS),
     check=check_text,
     host_features=host_features,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from relay_tune.machine.architecture import Architecture
-from relay_tune.targets.x86.byte_lookups import BYTE_LOOKUPS
 from relay_tune.targets.x86.dot_products import DOT_PRODUCTS
 from relay_tune.targets.x86.features import BITS, check_text
-from relay_tune.targets.x86.float_lookups import FLOAT_LOOKUPS
 from relay_tune.targets.x86.intrinsics import INTRINSICS
 from relay_tune.targets.x86.linking import LINKING
+from relay_tune.targets.x86.lookups import LOOKUPS
 from relay_tune.targets.x86.processors import CPUS_OF_32_BITS, vectors_of
 from relay_tune.targets.x86.stack_switch import STACK_SWITCH
 from relay_tune.targets.x86.subnormals import SUBNORMALS
@@ -21,8 +20,7 @@ X86_64 = Architecture(
     plain_cpu="x86-64",
     intrinsics=INTRINSICS,
     dot_products=DOT_PRODUCTS,
-    float_lookups=FLOAT_LOOKUPS,
-    byte_lookups=BYTE_LOOKUPS,
+    lookups=LOOKUPS,
     features=tuple(BITS),
     check=check_text,
     pause=("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from relay_tune.machine.architecture import ByteLookup
+from relay_tune.machine.architecture import Lookup
 
-BYTE_LOOKUPS = (
-    ByteLookup(
+LOOKUPS = (
+    Lookup(
         instruction="llvm.aarch64.neon.tbl4.v16i8",
+        dtype="int8",
         lanes=16,
+        features=(),
         registers=4,
         index_place=4,
         is_zero_beyond=True,
-        features=(),
     ),
 )
 """TBL: an index picks a byte of four registers, or is beyond them."""
