@@ -24,14 +24,3 @@ class Timing:
     def after_pass(self, name: str, before: Module, after: Module, seconds: float) -> None:
         """Append one entry."""
         self.seconds.append((name, seconds))
-
-
-@dataclass(frozen=True)
-class Snapshots:
-    """Keeps the module that each pass gave, in order."""
-
-    modules: list[tuple[str, Module]] = field(default_factory=list)
-
-    def after_pass(self, name: str, before: Module, after: Module, seconds: float) -> None:
-        """Append one entry."""
-        self.modules.append((name, after))

@@ -26,15 +26,6 @@ def check_well_formed(module: Module) -> None:
             raise _unbound(free, places)
 
 
-def is_well_formed(expr: Expr) -> bool:
-    """Whether every variable of a closed expression is bound once and used only in its scope."""
-    try:
-        _check_bound_once(expr, set(), Places({}))
-    except TypeInferenceError:
-        return False
-    return next(_out_of_scope(expr), None) is None
-
-
 def _check_bound_once(root: Expr, bound: set[Var], places: Places) -> None:
     for node in post_order(root):
         for var in bound_vars(node):

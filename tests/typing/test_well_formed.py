@@ -17,7 +17,7 @@ from relay_tune.ir.expr import (
     VarPattern,
 )
 from relay_tune.ir.module import Module
-from relay_tune.typing.well_formed import check_well_formed, is_well_formed
+from relay_tune.typing.well_formed import check_well_formed
 
 ONE = Constant(np.array(1))
 X, Y = Var("x"), Var("y")
@@ -33,7 +33,7 @@ X, Y = Var("x"), Var("y")
     ],
 )
 def test_well_formed(expr):
-    assert is_well_formed(expr)
+    check_well_formed(Module({"f": Function((), expr)}))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,8 @@ def test_well_formed(expr):
     ],
 )
 def test_malformed(expr):
-    assert not is_well_formed(expr)
+    with pytest.raises(TypeInferenceError, match="bound twice|not bound"):
+        check_well_formed(Module({"f": Function((), expr)}))
 
 
 def test_error_names_the_variable_and_the_function():
