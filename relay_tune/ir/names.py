@@ -1,9 +1,10 @@
-"""How names are written in text: plain where they are identifiers, in quotes where not."""
+"""Names: how text has them, plain where they are identifiers, in quotes where not; free ones."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Container
 
 KEYWORDS = frozenset(
     "let fn def if else type match extern free_var ref ref_read ref_write constructor meta "
@@ -35,3 +36,10 @@ def bare_name(name: str) -> str:
     if _RESERVED.match(name):
         return quoted(name)
     return sigil_name(name)
+
+
+def free_name(wanted: str, taken: Container[str]) -> str:
+    """The name itself, or with as many underscores as make it one that is not taken."""
+    while wanted in taken:
+        wanted += "_"
+    return wanted

@@ -15,6 +15,7 @@ import numpy as np
 
 from relay_tune.ir.expr import Expr, Var
 from relay_tune.ir.module import Module
+from relay_tune.ir.names import free_name
 from relay_tune.ir.traversal import rewrite
 from relay_tune.ir.types import TensorType
 from relay_tune.op_rules.quantize.annotations import observation
@@ -52,7 +53,7 @@ class Simulation:
         self._names = _Names(
             tuple(dict.fromkeys(name for names in self._reads.values() for name in sorted(names))),
             tuple(f"{layer}.weight" for layer in self._reads),
-            tuple(_free_name(each, taken) for each in ("scales", "zeros", "on", "weights_on")),
+            tuple(free_name(each, taken) for each in ("scales", "zeros", "on", "weights_on")),
         )
         inputs = self._inputs()
         outputs = _simulated(annotated, self._names, self._weights, inputs)
@@ -124,9 +125,3 @@ def _rounded_weight(weight: np.ndarray, type_: StoredType, axis: int) -> Expr:
     shape[axis] = -1
     scale = type_.scale.reshape(shape)
     return constant_of((np.rint(weight / scale) * scale).astype(np.float32))
-
-
-def _free_name(wanted: str, taken: Mapping[str, object]) -> str:
-    while wanted in taken:
-        wanted += "_"
-    return wanted

@@ -17,7 +17,7 @@ step needs no more is memory of the next one; losses are appended in place.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,7 @@ from relay_tune.ir.expr import (
     Var,
 )
 from relay_tune.ir.module import Module
+from relay_tune.ir.names import free_name
 from relay_tune.ir.traversal import rewrite
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op_rules.typed import call, constant_of
@@ -76,14 +77,14 @@ def many_steps(step: StepProgram, ordered: bool) -> ManySteps:
     """
     params = {param.name: _type(param) for param in step.module.main.params}
     words = {word for type_ in params.values() for word in re.findall(r"\w+", str(type_.shape))}
-    steps, samples = (Symbol(_free(name, words)) for name in ("steps", "samples"))
+    steps, samples = (Symbol(free_name(name, words)) for name in ("steps", "samples"))
     batch = {name: params[name] for name in step.batch}
     state = {name: params[name] for name in step.passed_on}
     if not ordered:
         stacks = {name: TensorType((steps, *t.shape), t.dtype) for name, t in batch.items()}
         return ManySteps(_program(_Loop(step, stacks, state, None)), None)
     size = _samples_of_a_batch(batch)
-    order = _free(ORDER, params)
+    order = free_name(ORDER, params)
     rows = {name: TensorType((samples, *t.shape[1:]), t.dtype) for name, t in batch.items()}
     rows[order] = TensorType((steps, size), "int64")
     return ManySteps(_program(_Loop(step, rows, state, order)), order)
@@ -108,7 +109,7 @@ class _Loop:
     @property
     def name(self) -> str:
         """That of the function."""
-        return _free(_FUNCTION, self.step.module.functions)
+        return free_name(_FUNCTION, self.step.module.functions)
 
     @property
     def result(self) -> TupleType:
@@ -203,9 +204,3 @@ def _variable(name: str, type_: Type | None) -> Var:
 
 def _integer(value: int) -> Constant:
     return constant_of(np.asarray(value, dtype=np.int64))
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name

@@ -21,6 +21,7 @@ from relay_tune.errors import InputError
 from relay_tune.ir.dtypes import is_float
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
+from relay_tune.ir.names import free_name
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.elements import wide_dtype
 from relay_tune.op_rules.typed import call, constant_of
@@ -190,7 +191,7 @@ def _lossy(
         check_own_loss(result)
     else:
         compute, wanted = chosen_loss(loss, result, target)
-        label = _free_name("target", {param.name for param in main.params})
+        label = free_name("target", {param.name for param in main.params})
         inputs.append(Var(label, wanted, type=wanted))
         value = loss_of(compute, output, inputs[-1])
     body = _with_statistics(main.body, output, value, statistics)
@@ -217,14 +218,7 @@ def _with_statistics(body: Expr, output: Var, loss: Expr, statistics: Sequence[S
 def _counter(taken: Collection[str]) -> Var:
     """The variable of a step's number."""
     type_ = TensorType((), "int64")
-    return Var(_free_name(NUMBER, taken), type_, type=type_)
-
-
-def _free_name(name: str, taken: Collection[str]) -> str:
-    """The name itself, or with underscores."""
-    while name in taken:
-        name += "_"
-    return name
+    return Var(free_name(NUMBER, taken), type_, type=type_)
 
 
 def _with_updates(
