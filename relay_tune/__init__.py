@@ -43,7 +43,11 @@ _HOMES = {
         "constant",
     ),
     "relay_tune.frontend.onnx_import.from_onnx": ("from_onnx",),
-    "relay_tune.frontend.python.own_derivatives": ("custom_jvp", "custom_vjp"),
+    "relay_tune.frontend.python.own_derivatives": (
+        "checkpoint",
+        "custom_jvp",
+        "custom_vjp",
+    ),
     "relay_tune.frontend.python.relay_model": ("relay_model",),
     "relay_tune.frontend.python.relay_function": ("relay",),
     "relay_tune.frontend.python.types": ("Tensor",),

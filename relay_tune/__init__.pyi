@@ -25,6 +25,7 @@ from relay_tune.frontend.expressions import Var as Var
 from relay_tune.frontend.expressions import constant as constant
 from relay_tune.frontend.onnx_export.to_onnx import to_onnx as to_onnx
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx as from_onnx
+from relay_tune.frontend.python.own_derivatives import checkpoint as checkpoint
 from relay_tune.frontend.python.own_derivatives import custom_jvp as custom_jvp
 from relay_tune.frontend.python.own_derivatives import custom_vjp as custom_vjp
 from relay_tune.frontend.python.relay_function import relay as relay

@@ -26,13 +26,13 @@ def lower_index_check(
     attributes = check.attributes
     assert isinstance(attributes, CheckIndicesAttributes)  # the callee is check_indices
     indices, extent, data = check.arguments
-    given = _register(builder, indices, registers)
+    given = register_of(builder, indices, registers)
     fields = data.fields if isinstance(data, Tuple) else (data,)
     tensors = [register for field in fields for register in registers[field]]
     builder.emit(
         CheckIndices(
             given,
-            _register(builder, extent, registers),
+            register_of(builder, extent, registers),
             _sizes(attributes, tensors[0]) if tensors else tuple((n,) for n in attributes.sizes),
             index_message(attributes.subject),
         )
@@ -40,9 +40,10 @@ def lower_index_check(
     return given
 
 
-def _register(
+def register_of(
     builder: BlockBuilder, node: Expr, registers: Mapping[Expr, tuple[Register, ...]]
 ) -> Register:
+    """The register of an argument of a primitive, given those of its parameters."""
     if not isinstance(node, Constant):
         (register,) = registers[node]
         return register

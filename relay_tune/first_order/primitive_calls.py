@@ -6,7 +6,7 @@ from itertools import islice
 
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.block_builder import BlockBuilder
-from relay_tune.first_order.index_checks import lower_index_check
+from relay_tune.first_order.index_checks import lower_index_check, register_of
 from relay_tune.first_order.instructions import ComputeScalars, Register, Reshape, RunKernel
 from relay_tune.first_order.kinds import component_types, function_type
 from relay_tune.first_order.open_primitive import is_open_primitive, open_primitive
@@ -15,7 +15,7 @@ from relay_tune.first_order.window_checks import window_checks
 from relay_tune.ir.expr import Expr, Function
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.op.lower import lower_function
-from relay_tune.op.primitive_views import index_check
+from relay_tune.op.primitive_views import index_check, value_again
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Reduce, Tensor
 from relay_tune.tensor.tensor import Computed, Input
@@ -28,6 +28,9 @@ def lower_primitive_call(
     check = index_check(primitive)
     if check is not None:
         return lower_index_check(builder, check, _of_params(primitive, inputs))
+    known = value_again(primitive)
+    if known is not None:
+        return register_of(builder, known.arguments[0], _of_params(primitive, inputs))
     result_type = function_type(primitive).result
     outputs = new_registers(result_type)
     if primitive.attributes.get("ReshapeOnly") == 1 and len(inputs) == len(outputs) == 1:

@@ -4,25 +4,29 @@
     %g(%batch, %weights)             (the loss, (its derivative with regard to %weights,))
 
     %f = custom_vjp(@round, @forward, @backward);     @round, whose adjoints these two compute
+    %g = checkpoint(@block);                          @block, which is computed again for them
 
 They are no computations on tensors: the pass `differentiate` replaces them by functions of the
-program before anything else happens. `derivative` stands for a derivative in between, `ruled` for
-a call of a function with a rule.
+program before anything else happens. `derivative` stands for a derivative in between, `ruled` and
+`checkpointed` for a call of a function with a rule or a checkpoint. `again` is what a value is that
+is computed twice, and costs nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from relay_tune.errors import BuildError
 from relay_tune.ir.expr import Attributes, Expr
 from relay_tune.ir.operator import FusionKind, Operator, Relation, register
 from relay_tune.ir.types import Type
-from relay_tune.op.elements import Array
+from relay_tune.op.elements import Array, elementwise, integer_shape
 from relay_tune.typing.relations.derivative import derivative as derivative_relation
 from relay_tune.typing.relations.derivative import gradient, pullback, pushforward
 from relay_tune.typing.relations.derivative_rules import (
+    checkpointed_function,
     custom_pullback,
     custom_pushforward,
     first_of,
@@ -106,6 +110,15 @@ def _itself(attributes: Attributes, arguments: Sequence[Expr], types: Sequence[T
     return arguments[0]
 
 
+def _data(attributes: Attributes, inputs: Any, types: Any) -> list[Any]:
+    shape = integer_shape(types[0])
+    return [elementwise("again", shape, inputs[:1], lambda data: data)]
+
+
+def _same(attributes: Attributes, data: Array, after: Any) -> Array:
+    return data
+
+
 def _copied(attributes: Attributes, data: Array) -> Array:
     return data.copy()
 
@@ -162,6 +175,34 @@ ruled = register(
         reference=_no_value,
         documentation="The value of a call of a function, with calls of the functions that "
         "compute its derivatives.",
+    )
+)
+checkpoint = _with_rule(
+    "checkpoint",
+    (),
+    checkpointed_function,
+    "`function`, of which derivatives keep the arguments and compute everything else again.",
+)
+checkpointed = register(
+    Operator(
+        name="checkpointed",
+        arguments=("value",),
+        relation=first_of,
+        kind=FusionKind.OPAQUE,
+        reference=_no_value,
+        documentation="The value of a call of a function with a checkpoint.",
+    )
+)
+again = register(
+    Operator(
+        name="again",
+        arguments=("data", "after"),
+        relation=first_of,
+        kind=FusionKind.OPAQUE,
+        compute=_data,
+        reference=_same,
+        documentation="The data, when the tensors of the tuple `after` are known. What is computed "
+        "from it is not taken for what was computed from the data before.",
     )
 )
 stop_gradient = register(

@@ -6,6 +6,7 @@ The attributes are written by fusion and read where memory is planned:
     ViewOffset=n        a piece of the argument's memory, from its element n on
     JoinOnly=1          the arguments one after the other, so that each can be computed in its place
     IndexCheck=1        the first argument, after a check of indices (`relay_tune.op.index_check`)
+    Again=1             the first argument, when the second one is known
 
 Such a function is an ordinary one otherwise, and may be run like any other; but a check of indices
 is no code of a kernel.
@@ -16,7 +17,7 @@ from __future__ import annotations
 from relay_tune.ir.expr import Call, Function
 
 RESHAPE_ONLY, VIEW_OFFSET, JOIN_ONLY = "ReshapeOnly", "ViewOffset", "JoinOnly"
-INDEX_CHECK = "IndexCheck"
+INDEX_CHECK, AGAIN = "IndexCheck", "Again"
 
 
 def view_offset(function: Function) -> int | None:
@@ -34,12 +35,21 @@ def is_join(function: Function) -> bool:
 
 def index_check(function: Function) -> Call | None:
     """The call of check_indices that is all of a primitive; None if it is something else."""
-    if function.attributes.get(INDEX_CHECK) != 1 or not isinstance(function.body, Call):
-        return None
-    return function.body
+    return _only_call(function, INDEX_CHECK)
+
+
+def value_again(function: Function) -> Call | None:
+    """The call of again that is all of a primitive; None if it is something else."""
+    return _only_call(function, AGAIN)
 
 
 def computes_nothing(function: Function) -> bool:
-    """Whether this is a view, a join, or a check of indices."""
-    is_check = index_check(function) is not None
-    return is_check or view_offset(function) is not None or is_join(function)
+    """Whether this is a view, a join, a check of indices, or a value that there is."""
+    is_there = index_check(function) is not None or value_again(function) is not None
+    return is_there or view_offset(function) is not None or is_join(function)
+
+
+def _only_call(function: Function, attribute: str) -> Call | None:
+    if function.attributes.get(attribute) != 1 or not isinstance(function.body, Call):
+        return None
+    return function.body

@@ -14,7 +14,9 @@ FINDS_SIZES = frozenset(
 )
 """The shape of the result may depend on values, and the operator finds it."""
 
-OF_FUNCTIONS = frozenset({"custom_jvp", "custom_vjp", "derivative", "grad", "jvp", "ruled", "vjp"})
+OF_FUNCTIONS = frozenset(
+    "checkpoint checkpointed custom_jvp custom_vjp derivative grad jvp ruled vjp".split()
+)
 """They take functions, and a pass replaces them."""
 
 TABLE = tuple(o for o in operators() if not o.name.startswith(("test.", "demo.")))

@@ -1,4 +1,4 @@
-"""Python functions whose derivatives their authors say.
+"""Python functions whose derivatives their authors say, or have computed from less memory.
 
 def forward(x):
     return np.round(x), ()
@@ -10,6 +10,11 @@ def backward(left, d):
 @rt.relay
 def rounded(x: "Tensor[(3), float32]"):
     return np.round(x)
+
+@rt.checkpoint
+@rt.relay
+def block(x: "Tensor[(3), float32]"):
+    return np.tanh(np.sin(x))
 """
 
 from __future__ import annotations
@@ -50,6 +55,15 @@ def custom_jvp(tangent: Callable[..., Any]) -> Decorator:
     no `custom_vjp` above or below.
     """
     return _decorator("custom_jvp", tangent)
+
+
+def checkpoint(function: RelayFunction) -> RelayFunction:
+    """A function under @relay of which derivatives keep the arguments, and compute the rest again.
+
+    What it computes in between is not in memory while the rest of the program runs. It is called
+    like the function itself, once more for each call whose result has an adjoint.
+    """
+    return _decorator("checkpoint")(function)
 
 
 def _decorator(operator: str, *functions: Callable[..., Any]) -> Decorator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from relay_tune.ir.expr import Call, Expr
-from relay_tune.op.primitive_views import INDEX_CHECK
+from relay_tune.op.primitive_views import AGAIN, INDEX_CHECK
 from relay_tune.op_rules.fusion import derived, joining, shape, slicing
 from relay_tune.op_rules.fusion.nn import matmul, normalization, pad, pool
 from relay_tune.op_rules.fusion.rule import FusionRule
@@ -16,8 +16,13 @@ def _index_check(_: Call) -> Mapping[str, int]:
     return {INDEX_CHECK: 1}
 
 
+def _again(_: Call) -> Mapping[str, int]:
+    return {AGAIN: 1}
+
+
 FUSION: OperatorTable[FusionRule] = OperatorTable(
     {
+        "again": FusionRule(primitive_attributes=_again),
         "copy": FusionRule(is_alone=True),
         "check_indices": FusionRule(primitive_attributes=_index_check),
     },

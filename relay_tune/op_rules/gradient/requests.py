@@ -15,5 +15,11 @@ DERIVATIVE: OperatorTable[bool] = OperatorTable({"derivative": True})
 RULES: OperatorTable[str] = OperatorTable({"custom_vjp": "adjoint", "custom_jvp": "tangent"})
 """The mode of derivatives that each of them gives a function a rule for."""
 
+CHECKPOINT: OperatorTable[bool] = OperatorTable({"checkpoint": True})
+"""The operator that has a function computed again for derivatives."""
+
+CHECKPOINTED: OperatorTable[bool] = OperatorTable({"checkpointed": True})
+"""The operator that stands for a call of such a function."""
+
 RULED: OperatorTable[bool] = OperatorTable({"ruled": True})
 """The operator that stands for a call of a function with a rule."""

@@ -202,6 +202,18 @@ class AddedRule:
                 return type_.result
 
 
+def checkpoint_function(target: Target, type_: FuncType, node: Call) -> Function:
+    """The function of the module that stands for one that is computed again; `node` is where."""
+    outer = {var: Var(var.name, type_of(var)) for var in target.captured}
+    params = [Var(f"p{n}", part) for n, part in enumerate(type_.params)]
+    value = Var("value")
+    operator = find_operator("checkpointed")
+    assert operator is not None
+    call = replace(TypedTarget(target, type_)(outer, params), span=node.span)
+    body = Let(value, call, replace(operator(value), span=node.span))
+    return Function((*outer.values(), *params), body, type_.result, span=node.span)
+
+
 def _captured(*parts: TypedTarget) -> dict[Var, Var]:
     """A parameter for each variable that functions captured."""
     return {var: Var(var.name, type_of(var)) for part in parts for var in part.target.captured}

@@ -14,7 +14,7 @@ from relay_tune.ir.expr import Call, Expr, Function, GlobalVar
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order, rewrite
 from relay_tune.op_rules.matching import is_opaque_function
-from relay_tune.transform.gradient.ruled import is_ruled
+from relay_tune.transform.gradient.stand_ins import is_ruled, is_stand_in
 from relay_tune.transform.language.inline import inlined_call
 from relay_tune.transform.module_pass import with_body
 from relay_tune.typing.call_graph import recursive_groups, used_globals
@@ -63,7 +63,7 @@ def inlined(
     functions = dict(module.functions)
     for group in recursive_groups(module):
         for name in (each for each in group if each in into):
-            if is_ruled(module[name]):
+            if is_stand_in(module[name]):
                 continue
             function = functions[name] = _with_bodies(module[name], chosen)
             is_recursive = len(group) > 1 or name in used_globals(function)

@@ -37,15 +37,15 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.op_rules.gradient.requests import DERIVATIVE
 from relay_tune.op_rules.matching import is_opaque_function
-from relay_tune.transform.gradient.calls import differentiated_with, inlined, reachable
+from relay_tune.transform.gradient.calls import SMALL, differentiated_with, inlined, reachable
 from relay_tune.transform.gradient.level import differentiated
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.requests import has_requests, with_derivatives
-from relay_tune.transform.gradient.ruled import (
-    rule_names,
-    ruled_functions,
-    with_rules,
-    without_rules,
+from relay_tune.transform.gradient.stand_ins_written import (
+    stand_ins,
+    stood_for,
+    with_operators,
+    without_stand_ins,
 )
 from relay_tune.transform.language.defunctionalize import Defunctionalize
 from relay_tune.transform.language.operands import rewrite_operands
@@ -53,13 +53,18 @@ from relay_tune.transform.language.polymorphism import contains_function, is_pol
 from relay_tune.transform.language.specialize import Specialize
 from relay_tune.typing.infer import infer_types
 
+SMALL_WITH_BACKWARD = 4 * SMALL
+"""Nodes of the functions that compute small ones again and their adjoints, which are written in
+place of each of several calls as those are: backward code has two to three nodes for one."""
+
 
 @dataclass(frozen=True)
 class Differentiate:
     """Leaves no call of grad, vjp or jvp.
 
     Fields:
-        keep_rules: whether functions keep rules of their own, for derivatives of what it makes.
+        keep_rules: whether functions keep rules of their own and checkpoints, for derivatives of
+            what it makes.
     """
 
     name: ClassVar[str] = "differentiate"
@@ -88,15 +93,26 @@ def _differentiated(module: Module, keep_rules: bool) -> Module:
         module = Defunctionalize()(module)
     module = _inlined(module)
     made: list[str] = []
+    recomputing: set[str] = set()
     while pending := _ready(module):
-        module = infer_types(differentiated(module, pending))
+        module, again = differentiated(module, pending)
+        module = infer_types(module)
         made += pending
-    ruled, rules = [*ruled_functions(module)], rule_names(module)
-    if ruled:
-        module = infer_types((with_rules if keep_rules else without_rules)(module))
+        recomputing |= again
+    standing, small = stand_ins(module), stood_for(module)
+    if standing and keep_rules:
+        module = infer_types(with_operators(module))
+    elif standing:
+        module = infer_types(without_stand_ins(module))
+        small.update(standing)
     module = _still_used(module)
-    module = _still_used(inlined(module, [*made, *ruled], list(module.functions), most=0))
-    return _still_used(inlined(module, rules, list(module.functions))) if ruled else module
+    module = _still_used(inlined(module, [*made, *standing], list(module.functions), most=0))
+    if not standing:
+        return module
+    module = _still_used(inlined(module, small, list(module.functions)))
+    return _still_used(
+        inlined(module, recomputing, list(module.functions), most=SMALL_WITH_BACKWARD)
+    )
 
 
 def _requests(module: Module) -> list[str]:

@@ -46,6 +46,7 @@ from relay_tune.transform.gradient.adjoint_values import (
     fields_of_adjoint,
 )
 from relay_tune.transform.gradient.cells import is_pair
+from relay_tune.transform.gradient.checkpoints import Checkpoint
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.patterns import matched_value, with_names
 from relay_tune.transform.gradient.ruled import RuledFunction
@@ -92,6 +93,7 @@ class Forward:
         source: the functions of the module, in A-normal form.
         user: adjoints as values of the types that they belong to.
         ruled: the functions with rules of their own.
+        checkpoints: those that are computed again, which is nothing here.
         functions: those that are added.
         tangents: of variables, as far as they are not zero.
     """
@@ -102,6 +104,7 @@ class Forward:
     activity: Activity
     names: Names
     ruled: Mapping[str, RuledFunction] = field(default_factory=dict)
+    checkpoints: Mapping[str, Checkpoint] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
     tangents: dict[Expr, Adjoint] = field(default_factory=dict)
     _definitions: dict[Expr, Expr] = field(default_factory=dict)
@@ -155,6 +158,9 @@ class Forward:
                     given = [self.tangents.get(argument) for argument in value.arguments]
                     tangent = carry_through(self.ruled[name], self.user, var, value, given, out)
                     self._set(var, tangent, out)
+                case Call(callee=GlobalVar(name=name)) if name in self.checkpoints:
+                    kept = self.checkpoints[name]
+                    yield self._call(var, kept.itself(value), kept.name, out)
                 case Call(callee=GlobalVar(name=name)):
                     yield self._call(var, value, name, out)
                 case _:

@@ -18,11 +18,13 @@ from relay_tune.transform.gradient.adjoint_values import AdjointValues, UserValu
 from relay_tune.transform.gradient.block_code import Knowledge
 from relay_tune.transform.gradient.calls import differentiated_with, reachable
 from relay_tune.transform.gradient.cells import holds_floats, with_pairs
+from relay_tune.transform.gradient.checkpoints import checkpoints
 from relay_tune.transform.gradient.constructors import Definitions
 from relay_tune.transform.gradient.forward import Forward
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.reverse import Reverse
-from relay_tune.transform.gradient.ruled import is_ruled, ruled_functions
+from relay_tune.transform.gradient.ruled import ruled_functions
+from relay_tune.transform.gradient.stand_ins import is_stand_in
 from relay_tune.transform.gradient.swept import substituted
 from relay_tune.transform.gradient.tapes import Tapes
 from relay_tune.transform.gradient.told_types import with_told_types
@@ -53,8 +55,11 @@ class _Request:
     mode: str
 
 
-def differentiated(module: Module, names: Sequence[str]) -> Module:
-    """The module with the functions `names`, which stand for derivatives, made programs."""
+def differentiated(module: Module, names: Sequence[str]) -> tuple[Module, set[str]]:
+    """The module with the functions `names`, which stand for derivatives, made programs.
+
+    Also the names of the functions that compute those with checkpoints again.
+    """
     free = Names.of(module)
     types = AdjointTypes(module.types, free)
     values, tapes = AdjointValues(types, free), Tapes(free)
@@ -66,22 +71,24 @@ def differentiated(module: Module, names: Sequence[str]) -> Module:
         [each.body for each in requests], {var for each in requests for var in each.wrt}
     )
     user = UserValues(values)
-    reverse = Reverse(module.functions, Knowledge(types, user, activity, tapes), free, ruled)
-    forward = Forward(module.functions, types, user, activity, free, ruled)
-    made = {
+    known, kept = Knowledge(types, user, activity, tapes), checkpoints(module)
+    reverse = Reverse(module.functions, known, free, ruled, kept)
+    forward = Forward(module.functions, types, user, activity, free, ruled, kept)
+    found = {
         each.name: _forward(forward, user, each)
         if each.mode == "tangent"
         else _reverse(reverse, user, each)
         for each in requests
     }
-    added = {**made, **reverse.functions, **forward.functions, **values.functions}
+    added = {**found, **reverse.functions, **forward.functions, **values.functions}
     data = {**module.types, **types.definitions(), **tapes.definitions()}
-    known = Definitions(data)
+    constructors = Definitions(data)
     functions = {
-        name: known.function(_own_copy(tapes.function(function)))
+        name: constructors.function(_own_copy(tapes.function(function)))
         for name, function in added.items()
     }
-    return replace(module, functions={**module.functions, **functions}, types=data)
+    made = replace(module, functions={**module.functions, **functions}, types=data)
+    return made, reverse.recomputing
 
 
 def _prepared(module: Module, names: Sequence[str], values: AdjointValues) -> Module:
@@ -148,10 +155,10 @@ def _request(module: Module, name: str) -> _Request:
 
 def _inlined(module: Module, call: Expr) -> Expr:
     """The body of the function that is called, in the arguments of the call; if it calls itself
-    or has a rule, the call."""
+    or stands for another one, the call."""
     assert isinstance(call, Call) and isinstance(call.callee, GlobalVar), call
     name = call.callee.name
-    if name in reachable(module, name) or is_ruled(module[name]):
+    if name in reachable(module, name) or is_stand_in(module[name]):
         return call
     callee = module[name]
     return substituted(callee.body, dict(zip(callee.params, call.arguments, strict=True)))

@@ -20,7 +20,8 @@ after:
     }
 
 A function that is not written out is a parameter of the one that is added. A function with a rule
-of its own, `custom_vjp(@f, ..)`, becomes one of the module, too (`added_rules.py`).
+of its own, `custom_vjp(@f, ..)`, becomes one of the module, too (`added_rules.py`), and so does one
+that is computed again, `checkpoint(@f)` (`checkpoints.py`).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.operator import find_operator
 from relay_tune.ir.traversal import free_vars, post_order, rewrite_with_original, use_counts
 from relay_tune.ir.types import FuncType, Type
-from relay_tune.op_rules.gradient.requests import REQUESTS, RULES
+from relay_tune.op_rules.gradient.requests import CHECKPOINT, REQUESTS, RULES
 from relay_tune.op_rules.matching import attributes_of, is_opaque_function
 from relay_tune.transform.gradient.added_rules import (
     AddedRule,
@@ -41,6 +42,7 @@ from relay_tune.transform.gradient.added_rules import (
     Rule,
     Target,
     TypedTarget,
+    checkpoint_function,
 )
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.typed_nodes import Binding, let_block, type_of
@@ -58,9 +60,8 @@ ENDINGS: Mapping[str, str] = {
 
 
 def has_requests(module: Module) -> bool:
-    """Whether a derivative is asked for anywhere, or a function has a rule for it."""
-    nodes = post_order(*module.functions.values())
-    return any(REQUESTS.rule_of(node) or RULES.rule_of(node) for node in nodes)
+    """Whether a derivative is asked for anywhere, or a function has a rule or checkpoint for it."""
+    return any(map(_is_asked, post_order(*module.functions.values())))
 
 
 def with_derivatives(module: Module, names: Names) -> Module:
@@ -92,7 +93,7 @@ class _Requests:
     def replaced(self, name: str, function: Function) -> Function:
         """A function without requests."""
         nodes = list(post_order(function.body, enter=lambda node: not is_opaque_function(node)))
-        if not any(REQUESTS.rule_of(node) or RULES.rule_of(node) for node in nodes):
+        if not any(map(_is_asked, nodes)):
             return function
         variables = {node.value: node.var for node in nodes if isinstance(node, Let)}
         values: dict[Var, Expr] = {}
@@ -103,6 +104,8 @@ class _Requests:
                 node = self._request(name, original, node, mode, values)
             elif isinstance(node, Call) and RULES.rule_of(original) is not None:
                 node = self._with_rule(name, original, node, values)
+            elif isinstance(node, Call) and CHECKPOINT.rule_of(original) is not None:
+                node = self._with_checkpoint(name, original, node, values)
             elif isinstance(node, Call):
                 node = self._direct(node, values)
             if original in variables:
@@ -177,12 +180,29 @@ class _Requests:
         known = self._rules.get(parts[0].target.name) or Rule(parts[0])
         rule = known.with_functions(RULES.rule_of(original) or "", parts[1:])
         target = self._ruled(rule, node)
+        return let_block(outer, self._stand_in(target, rule.value.type, node))
+
+    def _with_checkpoint(
+        self, owner: str, original: Expr, node: Call, values: Mapping[Var, Expr]
+    ) -> Expr:
+        """A function that is computed again."""
+        assert isinstance(original, Call)
+        type_ = type_of(original.arguments[0])
+        assert isinstance(type_, FuncType)
+        outer: list[Binding] = []
+        target = self._target(owner, node.arguments[0], type_, values, outer)
+        name = self.names.new(f"{target.name}_checkpoint")
+        self.functions[name] = checkpoint_function(target, type_, node)
+        return let_block(outer, self._stand_in(replace(target, name=name), type_, node))
+
+    def _stand_in(self, target: Target, type_: FuncType, node: Call) -> Expr:
+        """A function that stands for another one, as a value."""
         if not target.captured:
-            return let_block(outer, GlobalVar(target.name, span=node.span))
-        params = tuple(Var(f"p{n}", part) for n, part in enumerate(rule.value.type.params))
+            return GlobalVar(target.name, span=node.span)
+        params = tuple(Var(f"p{n}", part) for n, part in enumerate(type_.params))
         closure = Function(params, Call(GlobalVar(target.name), (*target.captured, *params)))
         self._closures[closure] = target
-        return let_block(outer, closure)
+        return closure
 
     def _ruled(self, rule: Rule, node: Call) -> Target:
         """The function of the module that stands for one with a rule."""
@@ -273,6 +293,11 @@ class _Requests:
         body = Call(function, params)
         self.functions[name] = Function((function, *params), body, type_.result)
         return name
+
+
+def _is_asked(node: Expr) -> bool:
+    tables = (REQUESTS, RULES, CHECKPOINT)
+    return any(table.rule_of(node) is not None for table in tables)
 
 
 def _parameter_types(type_: FuncType, chosen: tuple[int, ...], mode: str) -> tuple[Type, ...]:

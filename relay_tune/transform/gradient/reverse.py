@@ -26,6 +26,7 @@ from relay_tune.ir.types import UNIT, TupleType, Type
 from relay_tune.op_rules.gradient.rule import Adjoint
 from relay_tune.transform.gradient.block_code import BlockCode, Knowledge
 from relay_tune.transform.gradient.branches import arms_of, sweep_choice
+from relay_tune.transform.gradient.checkpoints import Checkpoint, arguments_again, function_again
 from relay_tune.transform.gradient.choices import Arm
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.ruled import RuledFunction
@@ -71,15 +72,20 @@ class Reverse:
         known: what all blocks share.
         names: of the module.
         ruled: the functions with rules of their own.
+        checkpoints: those that are computed again.
         functions: those that are added.
+        recomputing: the names of those among them that compute others again, and of what they call.
     """
 
     source: Mapping[str, Function]
     known: Knowledge
     names: Names
     ruled: Mapping[str, RuledFunction] = field(default_factory=dict)
+    checkpoints: Mapping[str, Checkpoint] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
+    recomputing: set[str] = field(default_factory=set)
     _split: dict[str, SplitFunction] = field(default_factory=dict)
+    _again: dict[str, str] = field(default_factory=dict)
 
     def block(self, title: str, body: Expr, adjoint: Adjoint) -> Sweeping:
         """The sweep of a block of the function `title`; `adjoint` is that of its result."""
@@ -107,6 +113,8 @@ class Reverse:
                 yield self._choice(code, var, value, adjoint)
             case Call(callee=GlobalVar(name=name)) if name in self.ruled:
                 sweep_ruled_call(code, var, value, self.ruled[name], adjoint)
+            case Call(callee=GlobalVar(name=name)) if name in self.checkpoints:
+                yield self._checkpoint(code, var, value, self.checkpoints[name], adjoint)
             case Call(callee=GlobalVar(name=name)):
                 yield self._function_call(code, var, value, name, adjoint)
             case _:
@@ -143,15 +151,47 @@ class Reverse:
             (var, field_of(run, 0)),
             (run, function_call(split.forward, call.arguments, run.type or UNIT)),
         ]
-        places = self.known.activity.active_params(name)
+        self._backward_call(code, name, call.arguments, tape, self.known.values.value(adjoint, var))
+        return None
+
+    def _checkpoint(
+        self, code: BlockCode, var: Var, call: Call, kept: Checkpoint, adjoint: Adjoint
+    ) -> Sweeping:
+        """Sweep a call that is computed again for its adjoint."""
+        kept.require_no_cells(self.known.types)
+        code.forward.append((var, call))
+        if adjoint is None:
+            return None
+        split: SplitFunction = yield self.split(kept.name)
+        itself = kept.itself(call)
+        again = arguments_again(code, itself, adjoint)
+        whole = function_call(self._function_again(kept.name, split), again, split.tape)
+        tape = code.bound(f"{var.name}_tape", whole)
         given = self.known.values.value(adjoint, var)
-        active = [call.arguments[place] for place in places]
+        self._backward_call(code, kept.name, itself.arguments, tape, given)
+        return None
+
+    def _function_again(self, name: str, split: SplitFunction) -> str:
+        """The function that computes another one again: its tape alone."""
+        if name not in self._again:
+            made = self._again[name] = self.names.new(f"{name}_again")
+            function = function_again(self.source[name], split.forward, split.tape)
+            self.functions[made] = function
+            self.recomputing |= {made, split.forward, split.backward}
+        return self._again[name]
+
+    def _backward_call(
+        self, code: BlockCode, name: str, arguments: Sequence[Expr], tape: Expr, given: Expr
+    ) -> None:
+        """Call the backward function of `name`: the adjoints of the arguments that change."""
+        places = self.known.activity.active_params(name)
+        active = [arguments[place] for place in places]
         params = [self.source[name].params[place] for place in places]
+        split = self._split[name]
         backward = function_call(split.backward, (tape, given), self._returned(params))
         whole = code.bound(f"d_{name}", backward, self._returned(active))
         for argument, part in zip(active, unpacked(whole, len(active)), strict=True):
             code.contribute(argument, part)
-        return None
 
     def _returned(self, values: Sequence[Expr]) -> Type:
         """The type of the adjoints of values, as backward functions return them."""

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from relay_tune.errors import BuildError
-from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
+from relay_tune.ir.expr import Call, Expr, Function, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator, find_operator
-from relay_tune.ir.traversal import post_order
-from relay_tune.ir.types import RefType, Type
-from relay_tune.op_rules.gradient.requests import RULED
 from relay_tune.op_rules.matching import attributes_of
-from relay_tune.transform.gradient.adjoint_types import AdjointTypes, header_of
-from relay_tune.transform.gradient.swept import substituted
+from relay_tune.transform.gradient.adjoint_types import AdjointTypes
+from relay_tune.transform.gradient.stand_ins import (
+    bindings_of,
+    called,
+    holds_cells,
+    is_ruled,
+    result_of,
+)
 from relay_tune.transform.gradient.typed_nodes import type_of
 from relay_tune.transform.language.fresh_copy import fresh_copy
-from relay_tune.transform.module_pass import with_body
 from relay_tune.typing.relations.derivative_rules import is_differentiable
-from relay_tune.typing.type_terms import parts
-
-
-def is_ruled(function: Function) -> bool:
-    """Whether a function stands for one with a rule."""
-    return RULED.rule_of(_result(function.body)) is not None
 
 
 @dataclass(frozen=True)
@@ -51,14 +47,14 @@ class RuledFunction:
     @staticmethod
     def of(name: str, function: Function) -> RuledFunction:
         """Read a function in A-normal form."""
-        values = _bindings(function.body)
+        values = bindings_of(function.body)
 
         def meant(expr: Expr) -> Expr:
             while isinstance(expr, Var) and expr in values:
                 expr = values[expr]
             return expr
 
-        whole = meant(_result(function.body))
+        whole = meant(result_of(function.body))
         assert isinstance(whole, Call)
         value, adjoints, tangent = (meant(part) for part in whole.arguments)
         assert isinstance(value, Call)
@@ -98,10 +94,7 @@ class RuledFunction:
 
     def called(self, call: Call, arguments: Sequence[Expr], more: Sequence[Expr] = ()) -> Call:
         """One of its calls for other arguments, with `more` for the last ones."""
-        known: Mapping[Expr, Expr] = dict(zip(self.function.params, arguments, strict=True))
-        first = call.arguments[: len(call.arguments) - len(more)]
-        given = (*(known.get(each, each) for each in first), *more)
-        return replace(call, arguments=given)
+        return called(self.function, call, arguments, more)
 
     def require_constant(self, active: Iterable[int], types: AdjointTypes) -> None:
         """BuildError where captured variables change, for which the rule has no adjoints."""
@@ -109,7 +102,7 @@ class RuledFunction:
             if place < self.captured:
                 raise self._refusal(self.function.params[place], "changes")
         for param in self.function.params[: self.captured]:
-            if _holds_cells(type_of(param), types):
+            if holds_cells(type_of(param), types):
                 raise self._refusal(param, "holds a cell")
 
     def _refusal(self, param: Var, what: str) -> BuildError:
@@ -130,83 +123,11 @@ def ruled_functions(module: Module) -> dict[str, RuledFunction]:
     }
 
 
-def without_rules(module: Module) -> Module:
-    """The module in which functions that stand for others call these, and nothing else."""
-    functions = {
-        name: with_body(function, _value(function)) if is_ruled(function) else function
-        for name, function in module.functions.items()
-    }
-    return replace(module, functions=functions)
-
-
-def with_rules(module: Module) -> Module:
-    """The module in which functions that stand for others with a rule say so, as users do."""
-    ruled = ruled_functions(module)
-    functions = {
-        name: with_body(function, ruled[name].written()) if name in ruled else function
-        for name, function in module.functions.items()
-    }
-    return replace(module, functions=functions)
-
-
-def rule_names(module: Module) -> set[str]:
-    """The functions that functions with rules consist of."""
-    return {
-        node.callee.name
-        for function in module.functions.values()
-        if is_ruled(function)
-        for node in post_order(function.body)
-        if isinstance(node, Call) and isinstance(node.callee, GlobalVar)
-    }
-
-
-def _value(function: Function) -> Expr:
-    values = _bindings(function.body)
-    whole = _result(function.body)
-    assert isinstance(whole, Call)
-    used: dict[Expr, Expr] = {var: each for var, each in values.items()}  # noqa: C416
-    value = whole.arguments[0]
-    return substituted(used.get(value, value), used)
-
-
 def _required(operator: Operator | None) -> Operator:
     assert operator is not None
     return operator
 
 
-def _result(body: Expr) -> Expr:
-    while isinstance(body, Let):
-        body = body.body
-    return body
-
-
-def _bindings(body: Expr) -> dict[Var, Expr]:
-    values = {}
-    while isinstance(body, Let):
-        values[body.var] = body.value
-        body = body.body
-    return values
-
-
 def _call(value: Expr | None) -> Call | None:
     assert value is None or isinstance(value, Call | Tuple)
     return value if isinstance(value, Call) else None
-
-
-def _holds_cells(type_: Type, types: AdjointTypes) -> bool:
-    """Whether cells are reached from a value of a type."""
-    seen: set[Type] = set()
-    pending = [type_]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, RefType):
-            return True
-        if current in seen:
-            continue
-        seen.add(current)
-        pending += parts(current)
-        header = header_of(current)
-        if header is not None and header.name in types.types:
-            for constructor in types.types[header.name].constructors:
-                pending += types.constructor_fields(constructor, current)
-    return False

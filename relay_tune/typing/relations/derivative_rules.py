@@ -73,6 +73,24 @@ def custom_pushforward(
     return function
 
 
+def checkpointed_function(
+    inputs: Sequence[Type], attributes: Any, context: RelationContext
+) -> Type | None:
+    """fn (P ..) -> T, the same."""
+    function = function_among(inputs[0], "Give a function: checkpoint(@f).")
+    if function is None:
+        return None
+    params = [context.resolve(param) for param in function.params]
+    for index, param in enumerate(params):
+        if isinstance(param, RefType):
+            raise RelationError(
+                f"parameter {index} of the function is a cell, whose value may be another one when "
+                "the function is computed again",
+                remedy="Take the value of the cell in place of it, and return the new one.",
+            )
+    return function if all(map(_is_known, params)) else None
+
+
 def first_of(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
     """The type of the first argument."""
     return None if isinstance(inputs[0], IncompleteType) else inputs[0]
