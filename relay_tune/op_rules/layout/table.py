@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relay_tune.op_rules.layout import (
+    again,
     along_axis,
     indexing,
     joining,
@@ -16,6 +17,7 @@ from relay_tune.op_rules.layout.rule import LayoutRule
 from relay_tune.op_rules.table import OperatorTable
 
 LAYOUT: OperatorTable[LayoutRule] = OperatorTable(
+    again.RULES,
     along_axis.RULES,
     indexing.RULES,
     joining.RULES,

@@ -7,8 +7,7 @@ after:
     let %h = @block(%x, %w);                      forward: what every call is
     ..
     let %x_again = again(%x, %d_h);               backward: once the adjoint of the result is known
-    let %w_again = again(%w, %d_h);
-    let %h_tape = @block_again(%x_again, %w_again);
+    let %h_tape = @block_again(%x_again, %w);
     let %d_block = @block_backward(%h_tape, %d_h);
 
 `again` keeps the recomputation behind the adjoint, and apart from what was computed before: passes
@@ -115,10 +114,18 @@ def checkpoints(module: Module) -> dict[str, Checkpoint]:
 
 
 def arguments_again(code: BlockCode, call: Call, adjoint: Adjoint) -> list[Expr]:
-    """The arguments of a call, to compute it again when the adjoint of its result is known."""
+    """The arguments of a call, to compute it again when the adjoint of its result is known.
+
+    Where some are computed here, others stay what they are, such as weights: they are there all the
+    time, and what is computed from them alone, as their layouts, serves both runs.
+    """
     after = _tensors(adjoint)
     known = packed(after) if after else tuple_of(())
-    return [_again(code, argument, known) for argument in call.arguments]
+    computed = [each for each in call.arguments if each in code.of.definitions]
+    return [
+        _again(code, each, known) if each in computed or not computed else each
+        for each in call.arguments
+    ]
 
 
 def function_again(function: Function, forward: str, tape: Type) -> Function:

@@ -37,6 +37,10 @@ NETWORKS = {
         f"({IMAGE}, {W}) {{ %0 = {CONV}; concatenate((%0, nn.relu(%0)), axis=1) }}",
         2,
     ),
+    "a value that is computed twice": (
+        f"({IMAGE}, {W}) {{ %0 = {CONV}; nn.conv2d(again(%0, (%0, %w)), %w, padding=[1, 1]) }}",
+        2,
+    ),
     "pool and classifier": (
         f"({IMAGE}, {W}, %d: Tensor[(5, 64), float32]) {{ "
         f"nn.dense(nn.relu(nn.batch_flatten(nn.max_pool2d({CONV}, pool_size=[2, 2], "
