@@ -5,11 +5,13 @@ Indices outside of an axis are forced into it, or counted from its end, as the l
 
 from __future__ import annotations
 
+import numpy as np
+
 from relay_tune.ir.expr import Expr
 from relay_tune.op_rules.gradient.expressions import shaped_like, zeros_of
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule, GradientRules
 from relay_tune.op_rules.matching import attributes_of, static_shape, tensor_type
-from relay_tune.op_rules.typed import call, constant_of, reshape
+from relay_tune.op_rules.typed import call, constant_of, recall, reshape
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 
 
@@ -79,6 +81,24 @@ def _gather(known: Differentiated) -> tuple[Adjoint, None]:
     )
 
 
+def _copied(known: Differentiated) -> tuple[Adjoint, ...]:
+    """The same copies of the numbers of the elements say where each was read."""
+    data, *others = known.call.arguments
+    numbers = shaped_like(_numbers(data), data)
+    read = call("expand_dims", recall(known.call, (numbers, *others)), axis=0)
+    total = call("scatter_nd", zeros_of(_flat(data)), read, known.tensor, mode="add")
+    return (shaped_like(total, data), *[None] * len(others))
+
+
+def _numbers(data: Expr) -> Expr:
+    """0, 1, .. for each element of a tensor."""
+    shape = static_shape(data)
+    if shape is not None:
+        return constant_of(np.arange(_count(shape), dtype=np.int64))
+    ones = call("cast", call("ones_like", _flat(data)), dtype="int64")
+    return call("cumsum", ones, exclusive=True)
+
+
 def _gather_nd(known: Differentiated) -> tuple[Adjoint, None] | None:
     data, indices = known.call.arguments
     if attributes_of(known.call).batch_dims:
@@ -89,6 +109,8 @@ def _gather_nd(known: Differentiated) -> tuple[Adjoint, None] | None:
 RULES: GradientRules = {
     "take": GradientRule(_take),
     "gather": GradientRule(_gather),
+    "dyn.strided_slice": GradientRule(_copied),
+    "dyn.tile": GradientRule(_copied),
     "gather_nd": GradientRule(_gather_nd),
     "searchsorted": GradientRule(constant="positions are integers"),
 }

@@ -185,7 +185,8 @@ def test_adjoints_are_slopes(case: tuple[Any, ...]) -> None:
 def test_every_rule_has_a_case() -> None:
     """Dynamic and alternative names go through the rules of the others."""
     others = {
-        "cast_like", "dyn.broadcast_to", "dyn.full", "dyn.reshape", "dyn.topk", "full_like",
+        "cast_like", "dyn.broadcast_to", "dyn.full", "dyn.reshape", "dyn.strided_slice", "dyn.tile",
+        "dyn.topk", "full_like",
         "nn.global_avg_pool1d", "nn.global_avg_pool3d", "nn.conv3d_transpose",
     }  # fmt: skip
     known = {case[0] for case in CASES} | others

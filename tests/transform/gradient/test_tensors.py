@@ -37,6 +37,13 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Any]]] = {
         "let %square: Tensor[(?, 3), float64] = %all * %all; sum(%square * tanh(%all)) }",
         lambda x, w: sum((part**2 * part.tanh()).sum() for part in (x.tanh(), w)),
     ),
+    "copies_of_found_sizes": (
+        "def @f(%x: Tensor[(n, 3), float64], %w: Tensor[(5, 3), float64]) { "
+        "let %part = dyn.strided_slice(%x, stack((3i64, 0i64)), stack((0i64, 3i64)), "
+        "stack((-2i64, 1i64))); let %all = dyn.tile(tanh(%w), shape_of(%part)); "
+        "sum(%part * %part * %part) * sum(%all * %all) }",
+        lambda x, w: (x[[3, 1]] ** 3).sum() * 6 * (w.tanh() ** 2).sum(),
+    ),
     "recurrence": (
         "def @loop(%h: Tensor[(4, 3), float64], %n: int32, %w: Tensor[(5, 3), float64]) "
         "-> Tensor[(4, 3), float64] { if (%n == 0) { %h } else { "
