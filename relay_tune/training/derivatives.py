@@ -18,7 +18,7 @@ from relay_tune.arguments import instance_of
 from relay_tune.frontend.python.relay_function import RelayFunction
 from relay_tune.ir.expr import Function, TupleGetItem
 from relay_tune.ir.module import Module
-from relay_tune.training.parameters import parameters_of, scalars_of, with_parameters
+from relay_tune.training.parameters import no_parameter, parameters_of, scalars_of, with_parameters
 from relay_tune.transform.gradient.entry import differentiated
 from relay_tune.transform.module_pass import with_body
 from relay_tune.typing.infer import infer_types
@@ -91,8 +91,10 @@ def _opened(program: Program, wrt: Chosen) -> tuple[Module, Sequence[int | str] 
     params = {param.name for param in module.main.params}
     constants = {**parameters_of(module), **scalars_of(module)}
     named = [name for name in chosen if isinstance(name, str) and name not in params]
-    lifted = [name for name in named if name in constants]
-    return (with_parameters(module, lifted) if lifted else module), chosen
+    for name in named:
+        if name not in constants:
+            raise no_parameter(name, [*(param.name for param in module.main.params), *constants])
+    return (with_parameters(module, named) if named else module), chosen
 
 
 def _module(program: Program) -> Module:

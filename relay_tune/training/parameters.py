@@ -39,6 +39,19 @@ def scalars_of(module: Module) -> dict[str, np.ndarray]:
     return {name: constant.data for name, constant in _scalars(typed).items()}
 
 
+def no_parameter(name: str, known: Iterable[str]) -> InputError:
+    """The error where a program has no parameter of a name, but those that are known."""
+    names = list(known)
+    return InputError(
+        f"The program has no parameter {name!r}.",
+        notes=(
+            f"Its parameters are: {', '.join(names) or 'none'}.",
+            "Of a file, what is computed of weights alone, as exp(t), has no name.",
+        ),
+        remedy=did_you_mean(name, names, "Name some of these."),
+    )
+
+
 def with_parameters(module: Module, names: Iterable[str] | None = None) -> Module:
     """The typed module in which constants are inputs of @main, behind those that it has.
 
@@ -54,11 +67,7 @@ def with_parameters(module: Module, names: Iterable[str] | None = None) -> Modul
     chosen = list(parameters) if names is None else list(names)
     for name in chosen:
         if name not in known:
-            raise InputError(
-                f"The program has no parameter {name!r}.",
-                notes=(f"Its parameters are: {', '.join(known) or 'none'}.",),
-                remedy=did_you_mean(name, known, "Name parameters as parameters_of does."),
-            )
+            raise no_parameter(name, known)
     _require_single(typed, [known[name] for name in chosen])
     return infer_types(opened(typed, {known[name]: name for name in chosen}))
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relay_tune.arguments import did_you_mean, instance_of, wrong_type
+from relay_tune.arguments import instance_of, wrong_type
 from relay_tune.errors import InputError
 from relay_tune.ir.dtypes import is_float
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
@@ -29,6 +29,7 @@ from relay_tune.training.chosen_loss import check_own_loss, chosen_loss, loss_of
 from relay_tune.training.losses import Loss
 from relay_tune.training.optimisers import Optimiser, clipped, converted, element_type
 from relay_tune.training.parameters import (
+    no_parameter,
     parameters_of,
     scalars_of,
     with_parameters,
@@ -135,11 +136,7 @@ def _with_inputs(
     known = [*constants, *scalars_of(typed), *inputs]
     for name in names:
         if name not in known:
-            raise InputError(
-                f"The network has no parameter {name!r}.",
-                notes=(f"Its parameters are: {', '.join(known)}.",),
-                remedy=did_you_mean(name, known, "Name some of these."),
-            )
+            raise no_parameter(name, known)
     _require_floats(typed.main.params, names)
     return with_parameters(typed, [name for name in names if name not in inputs]), names
 

@@ -84,6 +84,20 @@ def _imported(
     return rt.from_onnx(model.SerializeToString())
 
 
+def test_what_can_be_chosen_is_told_and_what_is_folded() -> None:
+    nodes = [
+        helper.make_node("Exp", ["t"], ["e"]),
+        helper.make_node("Mul", ["x", "w"], ["y"]),
+        helper.make_node("Mul", ["y", "e"], ["z"]),
+        helper.make_node("ReduceSum", ["z"], ["loss"], keepdims=0),
+    ]
+    values = {"t": np.array(0.3), "w": np.ones(3)}
+    module = _imported(nodes, {"x": (onnx.TensorProto.DOUBLE, (3,))}, values)
+    with pytest.raises(rt.InputError, match="no parameter 't'") as found:
+        rt.grad(module, wrt="t")
+    assert "parameters are: x, w" in str(found.value) and "exp(t)" in str(found.value)
+
+
 def test_an_embedding_that_is_the_last_layer_too_has_one_gradient() -> None:
     generator = np.random.default_rng(6)
     table, slope = generator.standard_normal((5, 3)), generator.standard_normal((4, 5))
