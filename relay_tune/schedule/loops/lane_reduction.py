@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loops.loop_shapes import loop_over, over_lanes
 from relay_tune.tensor.expression import (
     INDEX,
@@ -31,6 +32,18 @@ from relay_tune.tensor.walk import substitute
 
 STEPS = {"sum": "add", "prod": "mul", "max": "max", "fmax": "fmax", "min": "min"}
 """The binary operation of each reduction."""
+
+
+MOST_STEPS = 8
+"""Vectors of a row that is short: the rows of a tile follow each other instead of their steps."""
+
+
+def has_short_rows(reduction: Sequence[Axis], choice: TileChoice) -> bool:
+    """Whether a nest reduces rows of a few whole vectors along the lanes."""
+    if choice.vector != -2 or len(reduction) != 1 or is_symbolic(reduction[0].extent):
+        return False
+    blocks, rest = divmod(reduction[0].extent, choice.lanes * choice.unroll)
+    return not rest and 1 < blocks <= MOST_STEPS
 
 
 def combine(operation: str, accumulated: Scalar, value: Scalar) -> Scalar:
@@ -53,6 +66,7 @@ class LaneReduction:
         lanes: elements of a vector.
         ways: independent vectors for each point.
         shape: of the tile.
+        is_row_by_row: whether all of a point comes before the next one (`has_short_rows`).
         over_points: writes a statement for each point, given what the axes are there and its cell.
     """
 
@@ -62,6 +76,7 @@ class LaneReduction:
     lanes: int
     ways: int
     shape: tuple[int, ...]
+    is_row_by_row: bool
     over_points: Callable[[AtPoint], Statement]
 
     def statement(self, finish: Callable[[Buffer], Statement]) -> Statement:
@@ -110,8 +125,10 @@ class LaneReduction:
         axis, step = self.axes[-1], self.lanes * self.ways
         begin = self._blocks * step
         parts: list[Statement] = []
-        if self._blocks:
-            block = Axis(f"{axis.name}_b", self._blocks)
+        block = Axis(f"{axis.name}_b", self._blocks)
+        if self.is_row_by_row:
+            parts.append(self._whole(partial, self.ways, block * step, block))
+        elif self._blocks:
             parts.append(loop_over(block, self._whole(partial, self.ways, block * step)))
         if is_symbolic(axis.extent):
             parts.append(self._open_rest(partial, begin))
@@ -119,14 +136,17 @@ class LaneReduction:
             parts += self._rest(partial, begin)
         return Block(tuple(parts))
 
-    def _whole(self, partial: Buffer, ways: int, begin: Scalar | int) -> Statement:
-        """`ways` whole vectors of each point."""
+    def _whole(
+        self, partial: Buffer, ways: int, begin: Scalar | int, block: Axis | None = None
+    ) -> Statement:
+        """`ways` whole vectors of each point; for all of `block` before the next point."""
         way, lane = Axis("way", ways), Axis("lane", self.lanes)
         place = way * self.lanes + lane + begin
 
         def update(values: Mapping[Axis, Scalar], cell: Cell) -> Statement:
             at = substitute(self.body, {**values, self.axes[-1]: place})
-            return over_lanes(way, lane, self._store(partial, (*cell, way, lane), at))
+            step = over_lanes(way, lane, self._store(partial, (*cell, way, lane), at))
+            return step if block is None else loop_over(block, step, LoopKind.UNROLLED)
 
         return self.over_points(update)
 

@@ -15,7 +15,11 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
-from relay_tune.schedule.loops.lane_reduction import LaneReduction, combine
+from relay_tune.schedule.loops.lane_reduction import (
+    LaneReduction,
+    combine,
+    has_short_rows,
+)
 from relay_tune.schedule.loops.loop_shapes import loop_over, unrolled_loop
 from relay_tune.schedule.loops.packed_loads import packed_loads
 from relay_tune.schedule.loops.prefetch.epilogue_reads import epilogue_reads
@@ -24,6 +28,7 @@ from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
 from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
 from relay_tune.schedule.loops.prefetch.next_part import next_part
 from relay_tune.schedule.loops.prefetch.panels import panel_prefetch
+from relay_tune.schedule.loops.prefetch.short_rows import short_rows
 from relay_tune.schedule.loops.prefetch.streams import stream_prefetch
 from relay_tune.schedule.loops.scaled_sums import scaled_sum
 from relay_tune.schedule.loops.sum_levels import SumLevel, sum_levels
@@ -101,6 +106,7 @@ class RegisterTile:
         self.fetching = [each for each in found if each is not None]
         ahead = [each for each in for_others if isinstance(each, ReadAhead)]
         self.ahead = [each for each in ahead if self._is_contiguous(each.load)]
+        self.short_rows = short_rows(nest, choice)
         self.ahead_axes = set(
             axes_of(*(index for each in self.ahead for index in each.load.indices))
         )
@@ -341,9 +347,11 @@ class RegisterTile:
             self.choice.lanes,
             self.choice.unroll,
             tuple(bindings[axis].extent for axis in nest.axes),
+            has_short_rows(self.reduction, self.choice),
             lambda write: self._over_tile(bindings, lambda point: write(point.values, point.cell)),
         )
-        return reduction.statement(lambda partial: self._lane_results(bindings, reduction, partial))
+        rows = reduction.statement(lambda partial: self._lane_results(bindings, reduction, partial))
+        return Block((*(f.statement for e in self.short_rows for f in e.fetches(bindings)), rows))
 
     def _lane_results(
         self, bindings: dict[Axis, TilePosition], reduction: LaneReduction, partial: Buffer

@@ -54,6 +54,11 @@ JOINED_SHARE = 8
 STREAM_AHEAD = 3072
 """Bytes ahead: what comes from memory in a latency of it."""
 
+# Short rows that tiles reduce along the lanes.
+
+ROWS_AHEAD = 8192
+"""Bytes ahead: a tile is some 4 KB, and the next one is on its way already."""
+
 # What the next block of a group reads.
 
 FEWEST_OPERATIONS = 8.0
