@@ -64,15 +64,17 @@ class ShortRows:
 
 def short_rows(nest: Nest, choice: TileChoice) -> tuple[ShortRows, ...]:
     """The rows that the tiles of a nest multiply; those of a softmax are read again anyway."""
-    is_product = isinstance(nest.body, Binary) and nest.body.operation == "mul"
-    if not is_product or not has_short_rows(nest.reduction, choice):
+    body = nest.body
+    if not isinstance(body, Binary) or body.operation != "mul":
+        return ()
+    if not has_short_rows(nest.reduction, choice):
         return ()
     tiles = {axis: tile for axis, tile in zip(nest.axes, choice.tile, strict=True) if tile > 1}
     if len(tiles) != 1:
         return ()
     ((row, tile),), (step,) = tiles.items(), nest.reduction
     axes = [axis for axis in nest.axes if axis.extent != 1]
-    found = dict.fromkeys(load for load in loads(nest.body) if _are_rows(load, axes, row, step))
+    found = dict.fromkeys(load for load in loads(body) if _are_rows(load, axes, row, step))
     return tuple(ShortRows(load, row, step, tile) for load in found)
 
 
