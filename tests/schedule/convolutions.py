@@ -11,7 +11,9 @@ import numpy as np
 
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
+from relay_tune.schedule.rewrites.winograd.phase import Phase
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD, Tiles
+from relay_tune.schedule.rewrites.winograd.transforms import PlaneFiltering, plane_filtering
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import (
@@ -178,6 +180,14 @@ def plan_schedule(plan: Plan) -> Schedule:
 
 TILES = {WINOGRAD(tile=2): 2, WINOGRAD(tile=4): 4}
 """Winograd convolutions in one block, and the extent of their tiles."""
+
+
+def filtering_of(tile: int, stride: int, taps: tuple[int, int]) -> PlaneFiltering:
+    """The transforms for so many taps of the rows and of the columns."""
+    rows, columns = ((Phase(count),) for count in taps)
+    found = plane_filtering(tile, stride, (rows, columns))
+    assert found is not None
+    return found
 
 
 def winograds(algorithms: Sequence[AppliedAlgorithm]) -> list[AppliedAlgorithm]:

@@ -110,7 +110,7 @@ def adjoint_stages(found: TapsAdjoint, filtering: PlaneFiltering, rewriting: Rew
     data = _transformed_data(convolution, filtering, rewriting.now(convolution.data))
     adjoint = _transformed_adjoint(convolution, filtering, rewriting.now(found.adjoint))
     products = _products(convolution, filtering, data, adjoint)
-    extents = filtering.rows.window, filtering.columns.window
+    extents = filtering.rows.products, filtering.columns.products
     maps = rows_of_taps_adjoint(filtering.rows), rows_of_taps_adjoint(filtering.columns)
 
     def element(*at: Scalar) -> Scalar:
@@ -160,14 +160,15 @@ def _in_panels(
 
 def _transformed_data(convolution: Convolution, filtering: PlaneFiltering, data: Tensor) -> Panels:
     tiles = tile_bands(convolution, filtering, None)[0]
-    extents = filtering.rows.window, filtering.columns.window
+    windows = filtering.rows.window, filtering.columns.window
+    extents = filtering.rows.products, filtering.columns.products
     maps = filtering.rows.data, filtering.columns.data
 
     def element(k: Scalar, places: Places, channel: Scalar) -> Scalar:
         image, between, *tile = places
         place = (image, *tile), tiles.end
         window = window_of(convolution, filtering, data, place, between, channel)
-        return two_passes(maps, window, extents, row_and_column(k, extents))
+        return two_passes(maps, window, windows, row_and_column(k, extents))
 
     shape = filtering.products, convolution.depths[0], data.shape[-1]
     return _in_panels("winograd_data", shape, tiles.counts, element)
@@ -177,7 +178,7 @@ def _transformed_adjoint(
     convolution: Convolution, filtering: PlaneFiltering, adjoint: Tensor
 ) -> Panels:
     tiles = tile_bands(convolution, filtering, None)[0]
-    extents = filtering.rows.window, filtering.columns.window
+    extents = filtering.rows.products, filtering.columns.products
     counts = filtering.rows.outputs, filtering.columns.outputs
     maps = rows_of_result_adjoint(filtering.rows), rows_of_result_adjoint(filtering.columns)
 

@@ -6,14 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+import numpy as np
+
 from relay_tune.schedule.rewrites.products import factors
+from relay_tune.schedule.rewrites.winograd.phase import SINGLE, Phase, Phases
+from relay_tune.schedule.rewrites.winograd.transforms import PlaneFiltering, plane_filtering
 from relay_tune.tensor.affine import Affine, axis_affine
-from relay_tune.tensor.expression import Axis, Load, Reduce, Scalar, Tensor
+from relay_tune.tensor.expression import Axis, Load, Reduce, Scalar, Tensor, index_value
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.scalar_value import values_over
 from relay_tune.tensor.size import is_symbolic, surely_less
 from relay_tune.tensor.tensor import Computed
-from relay_tune.tensor.walk import axes_of
+from relay_tune.tensor.walk import axes_of, substitute
 
 FEWEST_CHANNELS = 16
 TAPS = 3
@@ -28,23 +32,30 @@ class Convolution:
     other axes, of windows of any kind, over whose taps the result is summed: slices[s] of the data
     is what the result's d reads there. One dimension is an image of one column.
 
+    A transposed convolution is one, too, whose results have taps of their own in each of several
+    phases (see `match_phases`): result[n, 2 * h + r, ..] from data[n, h + kh, ..]. The taps of all
+    phases are counted one after the other.
+
     Attributes:
         stage: the result.
         data: what is convolved, (batch, .., rows, columns, channels), or (batch, rows, channels);
             2 * d or more rows and columns than the result where those have taps.
-        weight: the load of the taps, over the axes of `tap_axes` and the last axis of `stage`.
+        weights: for each row of taps the loads of those in its columns, over `steps` and the last
+            axis of `stage`.
         tap_axes: the reduction axes (rows of the taps, columns of the taps, .., channels); an axis
             of extent 1 for rows or columns without taps.
         slices: the indices of the data between the batch and the rows.
+        phases: those of the rows and of the columns.
         stride: s, 1 or 2.
         dilations: d of the rows and of the columns; 1 where there are no taps, or a stride.
     """
 
     stage: Computed
     data: Tensor
-    weight: Load
+    weights: tuple[tuple[Load, ...], ...]
     tap_axes: tuple[Axis, ...]
     slices: tuple[Scalar, ...] = ()
+    phases: tuple[Phases, Phases] = (SINGLE, SINGLE)
     stride: int = 1
     dilations: tuple[int, int] = (1, 1)
 
@@ -61,8 +72,13 @@ class Convolution:
 
     @property
     def tap_counts(self) -> tuple[int, int]:
-        """The taps along the rows and along the columns, 3 or 1."""
+        """The taps along the rows and along the columns, of all phases."""
         return self.tap_axes[0].extent, self.tap_axes[1].extent
+
+    @property
+    def steps(self) -> tuple[Axis, ...]:
+        """The reduction axes but those of the taps: (.., channels)."""
+        return self.tap_axes[2:]
 
     @property
     def depths(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -74,9 +90,20 @@ class Convolution:
         """The extents of (rows, columns, .., channels, outputs)."""
         return tuple(axis.extent for axis in (*self.tap_axes, self.stage.axes[-1]))
 
+    @property
+    def weight_tensors(self) -> tuple[Tensor, ...]:
+        """What the taps are read from."""
+        return tuple(dict.fromkeys(load.tensor for row in self.weights for load in row))
+
     def taps(self, constants: Mapping[Tensor, Array]) -> Array:
         """The taps as an array of `taps_shape`."""
-        return values_over(self.weight, (*self.tap_axes, self.stage.axes[-1]), constants)
+        axes = (*self.steps, self.stage.axes[-1])
+        rows = ([values_over(load, axes, constants) for load in row] for row in self.weights)
+        return np.stack([np.stack(row) for row in rows])
+
+    def filtering(self, outputs: int) -> PlaneFiltering | None:
+        """The transforms for tiles of so many outputs of each phase; None if there are none."""
+        return plane_filtering(outputs, self.stride, self.phases)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -118,10 +145,29 @@ def _matched(stage: Computed, total: Reduce, data: Load, weight: Load) -> Convol
         return None
     if not set(axes_of(weight)) <= {*total.axes, stage.axes[-1]} or weight.dtype != "float32":
         return None
-    taps = (rows.tap, columns.tap, *others, channel)
-    stride = max(rows.stride, columns.stride)
-    dilations = rows.dilation, columns.dilation
-    return Convolution(stage, data.tensor, weight, taps, slices, stride, dilations)
+    return Convolution(
+        stage,
+        data.tensor,
+        _weights(weight, rows.tap, columns.tap),
+        (rows.tap, columns.tap, *others, channel),
+        slices,
+        ((Phase(rows.tap.extent),), (Phase(columns.tap.extent),)),
+        max(rows.stride, columns.stride),
+        (rows.dilation, columns.dilation),
+    )
+
+
+def _weights(weight: Load, rows: Axis, columns: Axis) -> tuple[tuple[Load, ...], ...]:
+    """The loads of single taps."""
+
+    def tap(row: int, column: int) -> Load:
+        read = substitute(weight, {rows: index_value(row), columns: index_value(column)})
+        assert isinstance(read, Load)
+        return read
+
+    return tuple(
+        tuple(tap(row, column) for column in range(columns.extent)) for row in range(rows.extent)
+    )
 
 
 def _windows(stage: Computed, total: Reduce, data: Load) -> tuple[Window, Window] | None:

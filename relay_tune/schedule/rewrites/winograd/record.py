@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing, Rounding
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
 from relay_tune.schedule.rewrites.winograd.adjoint import match_taps_adjoint
-from relay_tune.schedule.rewrites.winograd.blocks import run_lengths, tile_counts
-from relay_tune.schedule.rewrites.winograd.match import match_convolution
+from relay_tune.schedule.rewrites.winograd.blocks import is_far, run_lengths, tile_counts
+from relay_tune.schedule.rewrites.winograd.match_phases import match_filtered
 from relay_tune.schedule.rewrites.winograd.stages import winograd_program
-from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering
 from relay_tune.schedule.row_groups.grouped_steps import grouped_steps
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES, RowBlocks
@@ -41,18 +40,22 @@ class Tiles(Parameters):
 def _offers(
     program: TensorProgram, nests: Sequence[Step], accuracy: Accuracy
 ) -> Iterator[Parameters]:
-    """Tiles of each size in one block, then the blocks that are worth a look."""
+    """Tiles of each size in one block, then the blocks that are worth a look.
+
+    One block of all tiles is none where these are too many and there are others.
+    """
     stages = tensors_in_order(program.outputs)
-    convolutions = [each for each in map(match_convolution, stages) if each is not None]
+    convolutions = [each for each in map(match_filtered, stages) if each is not None]
     adjoints = [each for each in map(match_taps_adjoint, stages) if each is not None]
     filtered = [*convolutions, *(each.convolution for each in adjoints)]
     blocks: list[Tiles] = []
     for tile in TILES:
-        if any(plane_filtering(tile, each.stride, each.tap_counts) for each in filtered):
-            yield Tiles(tile)
-        filterings = ((c, plane_filtering(tile, c.stride, c.tap_counts)) for c in convolutions)
+        filterings = ((c, c.filtering(tile)) for c in convolutions)
         usable = [(c, filtering) for c, filtering in filterings if filtering is not None]
         counts = {count for pair in usable for count in tile_counts(*pair)}
+        is_whole = any(each.filtering(tile) for each in filtered)
+        if is_whole and not (counts and all(is_far(*pair) for pair in usable)):
+            yield Tiles(tile)
         blocks += [Tiles(tile, count) for count in sorted(counts)]
         runs = {count for pair in usable for count in run_lengths(*pair)}
         blocks += [Tiles(tile, run=count) for count in sorted(runs)]

@@ -19,6 +19,9 @@ image is filtered in d phases. If how many rows or columns it has is known at ru
 results are stored tile by tile, and each element is found when it is read:
 
     r[tile, m * r + s, o] = A^T t A;   y[n, h, w, o] = r[tile of (h, w), place of (h, w), o]
+
+Of a transposed convolution with stride s, a tile has m results of each phase, s * m along each
+dimension (see `match_phases`).
 """
 
 from __future__ import annotations
@@ -37,7 +40,8 @@ from relay_tune.schedule.rewrites.winograd.blocks import (
     tile_bands,
     tile_runs,
 )
-from relay_tune.schedule.rewrites.winograd.match import Convolution, match_convolution
+from relay_tune.schedule.rewrites.winograd.match import Convolution
+from relay_tune.schedule.rewrites.winograd.match_phases import match_filtered
 from relay_tune.schedule.rewrites.winograd.taps import Taps, taps_of
 from relay_tune.schedule.rewrites.winograd.tile_elements import (
     row_and_column,
@@ -48,7 +52,6 @@ from relay_tune.schedule.rewrites.winograd.tile_elements import (
 )
 from relay_tune.schedule.rewrites.winograd.transforms import (
     PlaneFiltering,
-    plane_filtering,
 )
 from relay_tune.schedule.rewrites.winograd.written_windows import written_out
 from relay_tune.tensor.expression import (
@@ -99,10 +102,10 @@ def _filtered(
     stage: Computed, rewriting: Rewriting, outputs: int, tiles: int | None, in_runs: bool
 ) -> Computed | None:
     """The convolution that a stage computes, in tiles; None if it is none."""
-    found = match_convolution(stage)
+    found = match_filtered(stage)
     if found is None:
         return _adjoint(stage, rewriting, outputs)
-    filtering = plane_filtering(outputs, found.stride, found.tap_counts)
+    filtering = found.filtering(outputs)
     if filtering is None:
         return None
     taps = taps_of(found, filtering, rewriting)
@@ -116,7 +119,7 @@ def _adjoint(stage: Computed, rewriting: Rewriting, outputs: int) -> Computed | 
     found = match_taps_adjoint(stage)
     if found is None:
         return None
-    filtering = plane_filtering(outputs, found.convolution.stride, found.convolution.tap_counts)
+    filtering = found.convolution.filtering(outputs)
     return None if filtering is None else adjoint_stages(found, filtering, rewriting)
 
 
@@ -161,7 +164,8 @@ def _band(
 ) -> Result:
     """The result of a band of rows of tiles."""
     depths = convolution.depths
-    extents = filtering.rows.window, filtering.columns.window
+    windows = filtering.rows.window, filtering.columns.window
+    extents = filtering.rows.products, filtering.columns.products
     maps_of_data = filtering.rows.data, filtering.columns.data
     maps_of_result = filtering.rows.result, filtering.columns.result
     inputs, outputs = convolution.taps_shape[-2:]
@@ -172,13 +176,13 @@ def _band(
         place = own.tile, blocks.end
         window = window_of(convolution, filtering, data, place, own.depth, own.channel)
         at_product = row_and_column(own.product, extents)
-        value = two_passes(maps_of_data, window, extents, at_product)
+        value = two_passes(maps_of_data, window, windows, at_product)
         return select(binary("lt", own.channel, inputs), value, 0.0)
 
     shape = blocks.shape(filtering.products, depths[0], stored)
     transformed = compute("winograd_data", shape, element)
-    summed = [Axis(axis.name, axis.extent) for axis in convolution.tap_axes[2:]]
-    renamed: dict[Axis, Scalar] = dict(zip(convolution.tap_axes[2:], summed, strict=True))
+    summed = [Axis(axis.name, axis.extent) for axis in convolution.steps]
+    renamed: dict[Axis, Scalar] = dict(zip(convolution.steps, summed, strict=True))
 
     def product(*at: Scalar) -> Scalar:
         own = blocks.element(at)

@@ -21,7 +21,7 @@ from relay_tune.schedule.rewrites.winograd.transforms import (
     rows_of_taps,
     transformed_taps,
 )
-from relay_tune.tensor.expression import Scalar, Tensor, index_value
+from relay_tune.tensor.expression import Load, Scalar, Tensor
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.tensor import compute, input_tensor
 from relay_tune.tensor.walk import substitute
@@ -32,37 +32,38 @@ Taps = Callable[..., Scalar]
 
 def taps_of(convolution: Convolution, filtering: PlaneFiltering, rewriting: Rewriting) -> Taps:
     """The transformed taps of a convolution, for the stages that replace it."""
-    if convolution.weight.tensor in rewriting.constants:
+    if all(tensor in rewriting.constants for tensor in convolution.weight_tensors):
         return _constant(convolution, filtering, rewriting)
-    return _in_panels(convolution, filtering, rewriting.now(convolution.weight.tensor))
+    return _in_panels(convolution, filtering, rewriting)
 
 
 def _constant(convolution: Convolution, filtering: PlaneFiltering, rewriting: Rewriting) -> Taps:
-    weight = convolution.weight.tensor
+    weights = convolution.weight_tensors
     shape = (filtering.products, *convolution.taps_shape[2:])
 
     def transformed(arrays: Mapping[Tensor, Array]) -> Array:
         return transformed_taps(filtering, convolution.taps(arrays))
 
-    taps = input_tensor(f"{weight.name}_taps", shape, "float32")
-    constant = rewriting.constant(taps, (weight,), transformed)
+    taps = input_tensor(f"{weights[0].name}_taps", shape, "float32")
+    constant = rewriting.constant(taps, weights, transformed)
     return lambda *at: constant[at]
 
 
-def _in_panels(convolution: Convolution, filtering: PlaneFiltering, weight: Tensor) -> Taps:
+def _in_panels(convolution: Convolution, filtering: PlaneFiltering, rewriting: Rewriting) -> Taps:
     *steps, outputs = convolution.taps_shape[2:]
     width = panel_width(outputs) or outputs
-    extents = filtering.rows.window, filtering.columns.window
+    extents = filtering.rows.products, filtering.columns.products
     maps = rows_of_taps(filtering.rows), rows_of_taps(filtering.columns)
-    axes = (*convolution.tap_axes, convolution.stage.axes[-1])
+    axes = (*convolution.steps, convolution.stage.axes[-1])
 
     def element(k: Scalar, block: Scalar, *at: Scalar) -> Scalar:
         *step, place = at
 
         def tap(row: int, column: int) -> Scalar:
-            taps = index_value(row), index_value(column)
-            own = dict(zip(axes, (*taps, *step, block * width + place), strict=True))
-            return weight[tuple(substitute(index, own) for index in convolution.weight.indices)]
+            own = dict(zip(axes, (*step, block * width + place), strict=True))
+            read = substitute(convolution.weights[row][column], own)
+            assert isinstance(read, Load)
+            return rewriting.now(read.tensor)[read.indices]
 
         return two_passes(maps, tap, convolution.tap_counts, row_and_column(k, extents))
 

@@ -123,7 +123,7 @@ def _window_places(
     filtering: Filtering, tile: Scalar, end: int, dilation: int
 ) -> list[tuple[Scalar, int]]:
     """What the window of a tile before `end` reads on an axis, and what that is at most."""
-    step = filtering.outputs * filtering.stride * dilation
+    step = filtering.step * dilation
     first, last = _first_place(step, tile, end, dilation)
     distances = [place * dilation for place in range(filtering.window)]
     return [(first + distance, last + distance) for distance in distances]

@@ -12,16 +12,22 @@ With stride 2 the elements at even places meet the outer two taps with stride 1,
 and those at odd places meet the tap between them: 2 m + 1 products in place of 3 m.
 
 Where only one of two dimensions has taps, the other one stays as it is: a window of one element.
+
+Where results have taps of their own in each phase, as those of transposed convolutions, each phase
+has its filtering, and all of them are one: y0 = w1 d0 and y2 = w1 d1 are two products, y1 and y3
+of w2 and w0 are F(2, 2), the transpose of that with stride 2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
 
 import numpy as np
 
+from relay_tune.schedule.rewrites.winograd.phase import Phases
 from relay_tune.tensor.expression import Scalar, literal
 from relay_tune.tensor.scalar_value import scalar_value
 
@@ -34,22 +40,24 @@ class Filtering:
 
     Attributes:
         outputs: m, the outputs of a tile.
-        stride: how far the windows of two outputs are apart.
-        taps: the matrix G, window x r.
-        data: the elements of B^T d, as many as the window has.
+        step: how far the windows of two tiles are apart.
+        window: the inputs of a tile.
+        taps: the matrix G, products x r.
+        data: the elements of B^T d, as many as there are products.
         result: the m elements of A^T t.
     """
 
     outputs: int
-    stride: int
+    step: int
+    window: int
     taps: np.ndarray
     data: Rows
     result: Rows
 
     @property
-    def window(self) -> int:
-        """The inputs of a tile."""
-        return self.stride * (self.outputs - 1) + int(self.taps.shape[1])
+    def products(self) -> int:
+        """The elements of B^T d."""
+        return int(self.taps.shape[0])
 
 
 NEAR, FAR = 3 / 4, 3 / 2
@@ -97,17 +105,35 @@ def _result_2_apart(t: Sequence[Scalar]) -> list[Scalar]:
     return [t[0] + t[1] + t[3], t[1] + t[2] + t[4]]
 
 
+def _data_2_of_2(d: Sequence[Scalar]) -> list[Scalar]:
+    return [d[0] - d[1], d[1], d[2] - d[1]]
+
+
+def _result_2_of_2(t: Sequence[Scalar]) -> list[Scalar]:
+    return [t[0] + t[1], t[1] + t[2]]
+
+
 FILTERINGS = {
-    (2, 1): Filtering(
+    (2, 2, 1): Filtering(
         2,
-        1,
+        2,
+        3,
+        np.array([[1, 0], [1, 1], [0, 1]]),
+        _data_2_of_2,
+        _result_2_of_2,
+    ),
+    (2, 3, 1): Filtering(
+        2,
+        2,
+        4,
         np.array([[1, 0, 0], [1 / 2, 1 / 2, 1 / 2], [1 / 2, -1 / 2, 1 / 2], [0, 0, 1]]),
         _data_2,
         _result_2,
     ),
-    (4, 1): Filtering(
+    (4, 3, 1): Filtering(
         4,
-        1,
+        4,
+        6,
         np.array(
             [
                 [64 / 81, 0, 0],
@@ -121,15 +147,16 @@ FILTERINGS = {
         _data_4,
         _result_4,
     ),
-    (2, 2): Filtering(
+    (2, 3, 2): Filtering(
         2,
-        2,
+        4,
+        5,
         np.array([[1, 0, 0], [1, 0, 1], [0, 0, 1], [0, 1, 0], [0, 1, 0]]),
         _data_2_apart,
         _result_2_apart,
     ),
 }
-"""By the outputs of a tile and the stride.
+"""By the outputs of a tile, the taps and the stride.
 
 F(4 x 4) with stride 2 took as long as F(2 x 2) for 128 channels of 28 x 28 and longer for smaller
 images: its taps are 81 for each 9."""
@@ -137,9 +164,6 @@ images: its taps are 81 for each 9."""
 
 CACHED_TAPS = 1 << 14
 """So many taps are transformed at a time."""
-
-UNFILTERED = Filtering(1, 1, np.eye(1), list, list)
-"""A dimension without taps."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -152,19 +176,63 @@ class PlaneFiltering:
     @property
     def products(self) -> int:
         """The elements of a transformed window."""
-        return self.rows.window * self.columns.window
+        return self.rows.products * self.columns.products
 
 
-def plane_filtering(outputs: int, stride: int, taps: tuple[int, int]) -> PlaneFiltering | None:
-    """The transforms for tiles of so many outputs along each dimension with taps; None if none.
+def plane_filtering(
+    outputs: int, stride: int, phases: tuple[Phases, Phases]
+) -> PlaneFiltering | None:
+    """The transforms for tiles of so many outputs of each phase of the rows and of the columns.
 
-    `taps` has 3 for rows and columns with taps, and 1 for those without.
+    None if there are none. Rows or columns without taps stay as they are.
     """
-    filtering = FILTERINGS.get((outputs, stride))
-    if filtering is None:
+    rows, columns = (_along(outputs, stride, each) for each in phases)
+    return None if rows is None or columns is None else PlaneFiltering(rows, columns)
+
+
+def _along(outputs: int, stride: int, phases: Phases) -> Filtering | None:
+    """The transforms along one dimension."""
+    if all(phase.taps == 1 for phase in phases):
+        outputs = stride = 1
+    parts = [_of_taps(outputs, stride, phase.taps) for phase in phases]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
         return None
-    rows, columns = (UNFILTERED if count == 1 else filtering for count in taps)
-    return PlaneFiltering(rows, columns)
+    return known[0] if len(known) == 1 else _interleaved(phases, known)
+
+
+def _of_taps(outputs: int, stride: int, taps: int) -> Filtering | None:
+    if taps == 1:
+        return Filtering(outputs, outputs, outputs, np.ones((outputs, 1)), list, list)
+    return FILTERINGS.get((outputs, taps, stride))
+
+
+def _interleaved(phases: Phases, parts: Sequence[Filtering]) -> Filtering:
+    """The transforms of phases whose results take turns: those of each one, one after the other."""
+    outputs, step = parts[0].outputs, parts[0].step
+    windows = [range(p.start, p.start + f.window) for p, f in zip(phases, parts, strict=True)]
+    ends = list(accumulate(part.products for part in parts))
+
+    def data(d: Sequence[Scalar]) -> list[Scalar]:
+        own = ([d[place] for place in window] for window in windows)
+        return [e for part, some in zip(parts, own, strict=True) for e in part.data(some)]
+
+    def result(t: Sequence[Scalar]) -> list[Scalar]:
+        found = [p.result(t[end - p.products : end]) for p, end in zip(parts, ends, strict=True)]
+        return [each[place] for place in range(outputs) for each in found]
+
+    window = max(each.stop for each in windows)
+    taps = _block_diagonal([part.taps for part in parts])
+    return Filtering(outputs * len(parts), step, window, taps, data, result)
+
+
+def _block_diagonal(blocks: Sequence[np.ndarray]) -> np.ndarray:
+    found = np.zeros(np.sum([block.shape for block in blocks], axis=0))
+    row = column = 0
+    for block in blocks:
+        found[row : row + block.shape[0], column : column + block.shape[1]] = block
+        row, column = row + block.shape[0], column + block.shape[1]
+    return found
 
 
 def rows_of_taps(filtering: Filtering) -> Rows:
@@ -179,7 +247,7 @@ def rows_of_taps_adjoint(filtering: Filtering) -> Rows:
 
 def rows_of_result_adjoint(filtering: Filtering) -> Rows:
     """The elements of A a, whose transpose the filtering has."""
-    units = np.eye(filtering.window).tolist()
+    units = np.eye(filtering.products).tolist()
     columns = [filtering.result([literal(value, "float64") for value in unit]) for unit in units]
     return _linear_map([[float(scalar_value(e, {}, {})) for e in column] for column in columns])
 

@@ -86,7 +86,10 @@ ERRORS = {2: 2e-6, 4: 2e-5}
 def test_the_transform_of_results_is_transposed(key):
     filtering = FILTERINGS[key]
     rng = np.random.default_rng(0)
-    result, product = rng.standard_normal(filtering.outputs), rng.standard_normal(filtering.window)
+    result, product = (
+        rng.standard_normal(filtering.outputs),
+        rng.standard_normal(filtering.products),
+    )
 
     def numbers(rows, values):
         found = rows([literal(value, "float64") for value in values])

@@ -13,7 +13,6 @@ from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.schedule.rewrites.winograd.blocks import tile_bands, tile_counts
 from relay_tune.schedule.rewrites.winograd.match import match_convolution
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
-from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.evaluate import evaluate
@@ -23,6 +22,7 @@ from tests.schedule.convolutions import (
     TILES,
     convolution_program,
     feeds_of,
+    filtering_of,
     plan_schedule,
     relative_error,
     tolerance_of,
@@ -52,24 +52,24 @@ def convolution_of(*shape):
     ],
 )
 def test_blocks_divide_the_tiles(shape, tiles, block, blocks):
-    (found,) = tile_bands(convolution_of(*shape), plane_filtering(4, 1, (3, 3)), tiles)
+    (found,) = tile_bands(convolution_of(*shape), filtering_of(4, 1, (3, 3)), tiles)
     assert (found.block, found.blocks) == (block, blocks)
 
 
 def test_the_last_row_of_tiles_is_a_band_where_it_is_not_whole():
-    upper, lower = tile_bands(convolution_of(2, 55, 55, 16, 16), plane_filtering(4, 1, (3, 3)), 14)
+    upper, lower = tile_bands(convolution_of(2, 55, 55, 16, 16), filtering_of(4, 1, (3, 3)), 14)
     assert (upper.counts, upper.blocks, upper.first) == ((2, 13, 14), (2, 13, 1), 0)
     assert (lower.counts, lower.blocks, lower.first) == ((2, 1, 14), (2, 1, 1), 13)
 
 
 def test_counts_that_are_worth_a_look():
-    assert tile_counts(convolution_of(1, 56, 56, 64, 64), plane_filtering(4, 1, (3, 3))) == [28, 14]
-    assert tile_counts(convolution_of(1, 56, 56, 256, 256), plane_filtering(4, 1, (3, 3))) == [14]
-    assert tile_counts(convolution_of(1, 58, 56, 64, 64), plane_filtering(4, 1, (3, 3))) == [28, 14]
-    assert tile_counts(convolution_of(1, 27, 27, 64, 64), plane_filtering(4, 1, (3, 3))) == [21, 14]
-    assert tile_counts(convolution_of(1, 14, 14, 64, 64), plane_filtering(4, 1, (3, 3))) == []
-    assert tile_counts(convolution_of(1, 16, 16, 64, 64), plane_filtering(4, 1, (3, 3))) == []
-    assert tile_counts(convolution_of(2, 16, 16, 64, 64), plane_filtering(4, 1, (3, 3))) == [16]
+    assert tile_counts(convolution_of(1, 56, 56, 64, 64), filtering_of(4, 1, (3, 3))) == [28, 14]
+    assert tile_counts(convolution_of(1, 56, 56, 256, 256), filtering_of(4, 1, (3, 3))) == [14]
+    assert tile_counts(convolution_of(1, 58, 56, 64, 64), filtering_of(4, 1, (3, 3))) == [28, 14]
+    assert tile_counts(convolution_of(1, 27, 27, 64, 64), filtering_of(4, 1, (3, 3))) == [21, 14]
+    assert tile_counts(convolution_of(1, 14, 14, 64, 64), filtering_of(4, 1, (3, 3))) == []
+    assert tile_counts(convolution_of(1, 16, 16, 64, 64), filtering_of(4, 1, (3, 3))) == []
+    assert tile_counts(convolution_of(2, 16, 16, 64, 64), filtering_of(4, 1, (3, 3))) == [16]
 
 
 def test_blocks_are_algorithms():

@@ -9,7 +9,6 @@ from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.winograd.blocks import TileBlocks, tile_bands, tile_counts
 from relay_tune.schedule.rewrites.winograd.match import match_convolution
 from relay_tune.schedule.rewrites.winograd.stages import winograd_program
-from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering
 from relay_tune.tensor.evaluate import evaluate
 from tests.schedule.convolutions import (
     EPILOGUES,
@@ -18,6 +17,7 @@ from tests.schedule.convolutions import (
     convolution_program,
     error_of_any_schedule,
     feeds_of,
+    filtering_of,
     relative_error,
     some_of,
     tolerance_of,
@@ -36,20 +36,20 @@ def matched(shape, dilation):
 
 def test_tiles_have_the_places_of_one_phase():
     found = matched((1, 16, 24, 16, 16), 2)
-    filtering = plane_filtering(4, 1, (3, 3))
+    filtering = filtering_of(4, 1, (3, 3))
     assert found.dilations == (2, 2)
     assert tile_bands(found, filtering, None) == (TileBlocks((1, 4, 6), (1, 4, 6)),)
 
 
 def test_blocks_are_whole_phases_or_some_of_a_period():
-    filtering = plane_filtering(4, 1, (3, 3))
+    filtering = filtering_of(4, 1, (3, 3))
     assert tile_counts(matched((1, 32, 32, 64, 64), 4), filtering) == [32, 16]
     assert tile_counts(matched((1, 24, 24, 64, 64), 6), filtering) == [18, 12]
 
 
 def test_the_last_period_is_a_band():
     found = matched((1, 22, 16, 16, 16), 2)
-    first, last = tile_bands(found, plane_filtering(4, 1, (3, 3)), 8)
+    first, last = tile_bands(found, filtering_of(4, 1, (3, 3)), 8)
     assert first == TileBlocks((1, 4, 4), (1, 2, 4))
     assert last == TileBlocks((1, 2, 4), (1, 2, 4), 4)
 

@@ -8,7 +8,7 @@ import pytest
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.winograd.match import match_convolution
 from relay_tune.schedule.rewrites.winograd.stages import winograd_program
-from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering, transformed_taps
+from relay_tune.schedule.rewrites.winograd.transforms import transformed_taps
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, binary, reduce, select
@@ -20,6 +20,7 @@ from tests.schedule.convolutions import (
     convolution_program,
     error_of_any_schedule,
     feeds_of,
+    filtering_of,
     relative_error,
     some_of,
     tolerance_of,
@@ -91,7 +92,7 @@ def test_does_not_apply(case):
 
 def test_only_the_dimension_with_taps_is_transformed():
     taps = np.random.default_rng(0).standard_normal((1, 3, 4, 5))
-    filtering = plane_filtering(4, 1, (1, 3))
+    filtering = filtering_of(4, 1, (1, 3))
     assert filtering is not None and filtering.products == 6
     found = transformed_taps(filtering, taps)
     assert np.allclose(found, np.einsum("xk,kcd->xcd", filtering.columns.taps, taps[0]))

@@ -8,13 +8,13 @@ from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.winograd.blocks import TileElement, TileRuns, run_lengths
 from relay_tune.schedule.rewrites.winograd.match import match_convolution
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
-from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.expression import INDEX, Literal, index_value, literal
 from relay_tune.tensor.index import simplify
 from tests.schedule.convolutions import (
     EPILOGUES,
     convolution_program,
+    filtering_of,
     plan_schedule,
     relative_error,
     tolerance_of,
@@ -46,7 +46,7 @@ def test_images_of_fixed_size_have_blocks_instead():
     program = convolution_program((1, 24, 24, 16, 16))
     assert not any("run" in str(each) for each in winograds(algorithms(program)))
     found = match_convolution(program.outputs[0])
-    assert run_lengths(found, plane_filtering(4, 1, (3, 3))) == []
+    assert run_lengths(found, filtering_of(4, 1, (3, 3))) == []
 
 
 RUNS = [

@@ -12,7 +12,6 @@ from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.rewrites.winograd.stages import winograd_program
 from relay_tune.schedule.rewrites.winograd.transforms import (
     FILTERINGS,
-    plane_filtering,
     transformed_taps,
 )
 from relay_tune.tensor.deferred_array import array_of, deferred
@@ -27,6 +26,7 @@ from tests.schedule.convolutions import (
     TILES,
     convolution_program,
     feeds_of,
+    filtering_of,
     plan_schedule,
     relative_error,
     tolerance_of,
@@ -41,20 +41,20 @@ from tests.schedule.running import run_schedule, runnable_targets
 def test_one_dimensional_filtering(key):
     filtering = FILTERINGS[key]
     rng = np.random.default_rng(1)
-    data, taps = rng.standard_normal(filtering.window), rng.standard_normal(3)
+    data, taps = rng.standard_normal(filtering.window), rng.standard_normal(key[1])
     literals = [literal(value, "float64") for value in data]
     transformed = [float(scalar_value(e, {}, {})) for e in filtering.data(literals)]
     product = [
         literal(a * b, "float64") for a, b in zip(transformed, filtering.taps @ taps, strict=True)
     ]
     result = [float(scalar_value(e, {}, {})) for e in filtering.result(product)]
-    assert np.allclose(result, np.correlate(data, taps)[:: filtering.stride], atol=1e-12)
+    assert np.allclose(result, np.correlate(data, taps)[:: key[2]], atol=1e-12)
 
 
 def test_transformed_taps():
     taps = np.random.default_rng(2).standard_normal((3, 3, 4, 5))
-    found = transformed_taps(plane_filtering(4, 1, (3, 3)), taps)
-    matrix = FILTERINGS[4, 1].taps
+    found = transformed_taps(filtering_of(4, 1, (3, 3)), taps)
+    matrix = FILTERINGS[4, 3, 1].taps
     assert found.shape == (36, 4, 5)
     assert np.allclose(found[1 * 6 + 4, 2, 3], (matrix @ taps[:, :, 2, 3] @ matrix.T)[1, 4])
 

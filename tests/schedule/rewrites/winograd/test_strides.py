@@ -9,12 +9,13 @@ from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.winograd.blocks import tile_counts
 from relay_tune.schedule.rewrites.winograd.match import match_convolution
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
-from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering, transformed_taps
+from relay_tune.schedule.rewrites.winograd.transforms import transformed_taps
 from tests.schedule.convolutions import (
     EPILOGUES,
     SERVER,
     convolution_program,
     error_of_any_schedule,
+    filtering_of,
     relative_error,
     winograds,
 )
@@ -40,7 +41,7 @@ def test_only_tiles_of_two_by_two_are_offered():
 
 def test_the_tap_between_stands_twice():
     taps = np.random.default_rng(2).standard_normal((3, 3, 4, 5))
-    found = transformed_taps(plane_filtering(2, 2, (3, 3)), taps)
+    found = transformed_taps(filtering_of(2, 2, (3, 3)), taps)
     assert found.shape == (25, 4, 5)
     assert np.allclose(found[3 * 5 + 1], taps[1, 0] + taps[1, 2])
     assert np.array_equal(found[3 * 5 + 3], found[4 * 5 + 4])
@@ -49,7 +50,7 @@ def test_the_tap_between_stands_twice():
 def test_blocks_count_tiles_of_results():
     program = convolution_program((1, 28, 28, 32, 32), stride=2)
     found = match_convolution(program.outputs[0])
-    assert tile_counts(found, plane_filtering(2, 2, (3, 3))) == [28, 14]
+    assert tile_counts(found, filtering_of(2, 2, (3, 3))) == [28, 14]
 
 
 @pytest.mark.parametrize("epilogue", EPILOGUES)

@@ -8,7 +8,6 @@ import pytest
 from relay_tune.schedule.plan import plan_program, read_schedule
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.rewrites.winograd.transforms import (
-    plane_filtering,
     rows_of_taps,
     transformed_taps,
 )
@@ -22,6 +21,7 @@ from tests.schedule.convolutions import (
     convolution_program,
     error_of_any_schedule,
     feeds_and_result,
+    filtering_of,
     plan_schedule,
     relative_error,
     tolerance_of,
@@ -57,7 +57,7 @@ def test_default_schedules_fit_where_many_taps_are_transformed():
 
 @pytest.mark.parametrize("tile", [2, 4])
 def test_expressions_are_the_transform_of_constants(tile):
-    filtering = plane_filtering(tile, 1, (3, 1)).rows
+    filtering = filtering_of(tile, 1, (3, 1)).rows
     taps = np.random.default_rng(0).standard_normal(3)
     rows = rows_of_taps(filtering)([literal(value, "float64") for value in taps])
     found = [float(scalar_value(row, {}, {})) for row in rows]
@@ -104,7 +104,7 @@ def test_taps_are_transformed_once_into_panels():
     program = WINOGRAD(tile=4).prepared(variable(shape=(4, 8, 8, 16, 128)))
     stages = {tensor.name: tensor for tensor in tensors_in_order(program.outputs)}
     assert stages["winograd_taps"].shape == (36, 2, 16, 64)
-    filtering = plane_filtering(4, 1, (3, 3))
+    filtering = filtering_of(4, 1, (3, 3))
     assert transformed_taps(filtering, np.ones((3, 3, 16, 128))).shape == (36, 16, 128)
 
 
