@@ -41,6 +41,13 @@ LONGEST_SHOWN = 1000
 """Bits of a whole number that a message shows."""
 
 
+ABSENT_FROM_KEYS = MappingProxyType({"absent_from_keys": True})
+"""Metadata of an attribute that keys of primitives leave out where it has its default value.
+
+Of those that were added later: what logs know of other primitives stays theirs.
+"""
+
+
 @dataclass(frozen=True)
 class Attributes:
     """Base of the operators' attribute records: frozen dataclasses of plain values.

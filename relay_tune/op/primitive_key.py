@@ -14,11 +14,12 @@ which become part of the code, count by value.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 
 import numpy as np
 
 from relay_tune.ir.expr import (
+    ABSENT_FROM_KEYS,
     Attributes,
     Call,
     Constant,
@@ -147,8 +148,15 @@ def _constant_text(data: np.ndarray) -> str:
 def _attributes_text(attributes: Attributes | None) -> str:
     if attributes is None:
         return ""
-    pairs = ((field.name, getattr(attributes, field.name)) for field in fields(attributes))
+    known = (each for each in fields(attributes) if not _is_absent(each, attributes))
+    pairs = ((each.name, getattr(attributes, each.name)) for each in known)
     return "{" + ", ".join(f"{name}={_value_text(value)}" for name, value in sorted(pairs)) + "}"
+
+
+def _is_absent(attribute: Field[object], attributes: Attributes) -> bool:
+    """Whether an attribute has its default value and is of those that keys then leave out."""
+    is_left_out = ABSENT_FROM_KEYS.items() <= attribute.metadata.items()
+    return is_left_out and getattr(attributes, attribute.name) == attribute.default
 
 
 def _value_text(value: object) -> str:

@@ -180,11 +180,15 @@ class Word(Scalar):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reduce(Scalar):
-    """The reduction of `body` over `axes` with one of REDUCTIONS."""
+    """The reduction of `body` over `axes` with one of REDUCTIONS.
+
+    `bits` with a sign hold the value, of a sum of integers; 0 where that is not known.
+    """
 
     operation: str
     axes: tuple[Axis, ...]
     body: Scalar
+    bits: int = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -269,9 +273,9 @@ def word(elements: Sequence[Scalar]) -> Scalar:
     return Word(tuple(elements), dtype="int32")
 
 
-def reduce(operation: str, axes: Sequence[Axis], body: Scalar) -> Scalar:
-    """The reduction of `body` over `axes`; without axes the body itself."""
-    return Reduce(operation, tuple(axes), body, dtype=body.dtype) if axes else body
+def reduce(operation: str, axes: Sequence[Axis], body: Scalar, bits: int = 0) -> Scalar:
+    """The reduction of `body` over `axes`, of so many `bits`; without axes the body itself."""
+    return Reduce(operation, tuple(axes), body, bits, dtype=body.dtype) if axes else body
 
 
 def neutral_element(operation: str, dtype: str) -> Number:

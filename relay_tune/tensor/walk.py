@@ -65,7 +65,8 @@ def rebuild(expression: Scalar, new: tuple[Scalar, ...]) -> Scalar:
         case Select():
             return Select(*new, dtype=dtype)
         case Reduce():
-            return Reduce(expression.operation, expression.axes, new[0], dtype=dtype)
+            operation, axes, bits = expression.operation, expression.axes, expression.bits
+            return Reduce(operation, axes, new[0], bits, dtype=dtype)
     return expression
 
 

@@ -3,13 +3,16 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import relay_tune.op  # noqa: F401
+from relay_tune.errors import TypeInferenceError
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Var, constant
 from relay_tune.ir.operator import find_operator
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.types import TensorType
 from relay_tune.op.primitive_key import canonical_text, primitive_key
-from relay_tune.typing.infer import infer_expr
+from relay_tune.typing.infer import infer_expr, infer_types
 
 
 def op(name: str, *arguments: Expr, **attributes: object) -> Call:
@@ -70,3 +73,21 @@ def test_the_digest_is_the_same_in_another_process() -> None:
     )
     other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert other.stdout.strip() == primitive_key(primitive()).digest
+
+
+def test_bits_of_sums_count_only_where_they_are_known():
+    def text(attributes: str) -> str:
+        program = f"""def @main(%x: Tensor[(1, 4, 5, 5), uint8], %w: Tensor[(4, 4, 3, 3), int8]) {{
+          nn.conv2d(%x, %w, out_dtype="int32"{attributes}) }}"""
+        return canonical_text(infer_types(parse(program)).main)
+
+    assert "sum_bits" not in text("")
+    assert text(", sum_bits=0") == text("")
+    assert "sum_bits=26" in text(", sum_bits=26")
+
+
+def test_sums_have_no_odd_numbers_of_bits():
+    program = """def @main(%x: Tensor[(1, 4, 5, 5), uint8], %w: Tensor[(4, 4, 3, 3), int8]) {
+      nn.conv2d(%x, %w, out_dtype="int32", sum_bits=65) }"""
+    with pytest.raises(TypeInferenceError, match="sum_bits is 65, which is neither 0 nor 2 to 64"):
+        infer_types(parse(program))

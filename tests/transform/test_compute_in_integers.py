@@ -279,7 +279,7 @@ def test_weights_that_are_moved_stay_constants() -> None:
     "target, window, is_in_integers",
     [
         ("x86_64-linux-gnu:haswell", 1, True),
-        ("x86_64-linux-gnu:haswell", 3, False),  # float32 has Winograd's algorithm
+        ("x86_64-linux-gnu:haswell", 3, True),  # both have Winograd's algorithm
         ("x86_64-linux-gnu:cascadelake", 3, True),
         ("aarch64-linux-gnu:neoverse-n1", 3, True),
         ("aarch64-linux-gnu:cortex-a53", 1, False),  # without dot products
@@ -331,3 +331,20 @@ def test_products_of_two_inputs(
     inputs = random_bytes(left, "uint8"), random_bytes(right, "int8", 1)
     after = assert_same_bytes(module, *inputs, is_built="7u8" in zeros and len(left) == 4)
     assert "dequantize" not in after.astext()
+
+
+@pytest.mark.parametrize(("window", "channels", "bits"), [(3, 64, 26), (3, 2048, 30), (1, 64, 0)])
+def test_layers_of_several_taps_say_how_many_bits_sums_have(
+    window: int, channels: int, bits: int
+) -> None:
+    weight = (1, channels, window, window)
+    module = quantized(
+        f"""%x: Tensor[(1, {channels}, 4, 4), uint8], %w: Tensor[{weight}, int8]) {{
+          nn.conv2d(qnn.dequantize(%x, 0.5f, 0u8), qnn.dequantize(%w, 0.01f, 0i8))
+        }}""",
+        w=np.full(weight, 64, np.int8),
+    )
+    after = ComputeInIntegers(integers="always")(module).astext()
+    assert 'out_dtype="int32"' in after
+    assert (f"sum_bits={bits}" in after) == bool(bits)
+    assert ("sum_bits" in after) == bool(bits)

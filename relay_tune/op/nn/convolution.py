@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from relay_tune.ir.expr import Attributes
+from relay_tune.ir.expr import ABSENT_FROM_KEYS, Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.another_name import another_name
 from relay_tune.op.nn.convolution_computation import convolution, convolution_reference
@@ -26,6 +26,8 @@ class ConvAttributes(Attributes):
         kernel_layout: layout of the weight, such as OIHW, HWIO, OIHW16i16o.
         out_layout: layout of the result; empty: that of the data.
         out_dtype: element type of the result; empty: that of the data.
+        sum_bits: how many bits with a sign hold each sum, of integers; 0: nobody knows. Of a sum
+            that has more, no more than so many low bits are certain.
     """
 
     strides: int | tuple[int, ...] = (1,)
@@ -38,6 +40,7 @@ class ConvAttributes(Attributes):
     kernel_layout: str = ""
     out_layout: str = ""
     out_dtype: str = ""
+    sum_bits: int = field(default=0, metadata=ABSENT_FROM_KEYS)
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def convolution(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) ->
         kernel_position.update(zip(letters, taps, strict=True))
         value = cast(load_at(padded, attributes.data_layout, position), accumulator)
         factor = cast(load_at(weight, attributes.kernel_layout, kernel_position), accumulator)
-        return reduce("sum", reduction.axes, value * factor)
+        return reduce("sum", reduction.axes, value * factor, attributes.sum_bits)
 
     result = compute_elements("convolution", types[0].shape, element)
     return [cast_tensor(result, types[0].dtype)]

@@ -74,7 +74,9 @@ def convolution_transpose(
                 position[letter] = start + taps[n] * form.axes[n].step
             value = cast(load_at(padded, layout, position), accumulator)
             factor = sorted_weight[(*phases, *taps, whole(channel), whole(output["C"]))]
-            return reduce("sum", reduction.axes, value * cast(factor, accumulator))
+            return reduce(
+                "sum", reduction.axes, value * cast(factor, accumulator), attributes.sum_bits
+            )
 
         return compute_elements("convolution_phases", form.shape(types[0].shape, groups), element)
 

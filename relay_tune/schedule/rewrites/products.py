@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import prod
 
 from relay_tune.tensor.affine import axis_affine
-from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor, reduce
+from relay_tune.tensor.expression import Axis, Binary, Cast, Load, Reduce, Scalar, Tensor, reduce
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.scalar_value import values_over
 from relay_tune.tensor.size import is_symbolic
@@ -99,17 +99,25 @@ def match_product(stage: Tensor, constants: Container[Tensor]) -> Product | None
 
 
 def factors(stage: Computed) -> Iterator[tuple[Reduce, Load, Load]]:
-    """The sum that a stage is, and its data and its weight: of two loads each may be either."""
+    """The sum that a stage is, and its data and its weight: of two loads each may be either.
+
+    Integers may be widened before they are multiplied.
+    """
     total = stage.body
     if not isinstance(total, Reduce) or total.operation != "sum":
         return
     product = total.body
     if not isinstance(product, Binary) or product.operation != "mul":
         return
-    left, right = product.left, product.right
+    left, right = _as_given(product.left), _as_given(product.right)
     if isinstance(left, Load) and isinstance(right, Load):
         yield total, left, right
         yield total, right, left
+
+
+def _as_given(factor: Scalar) -> Scalar:
+    """What a factor was before it was widened to an int32."""
+    return factor.operand if isinstance(factor, Cast) and factor.dtype == "int32" else factor
 
 
 def _is_worth_it(product: Product, is_constant: bool) -> bool:

@@ -18,6 +18,7 @@ from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.split import SPLIT
 from relay_tune.schedule.rewrites.strassen.record import STRASSEN
 from relay_tune.schedule.rewrites.weight_panels.record import PANELS
+from relay_tune.schedule.rewrites.winograd.integer_record import WINOGRAD_INTEGERS
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 
 
@@ -67,6 +68,7 @@ ALGORITHMS = Algorithms(
     PANELS,
     *QUANTIZED,
     WINOGRAD,
+    WINOGRAD_INTEGERS,
     PARTIAL_SUMS,
     ROWS,
 )

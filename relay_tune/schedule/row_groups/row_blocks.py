@@ -19,12 +19,13 @@ from itertools import pairwise
 from math import prod
 
 from relay_tune.errors import InputError
+from relay_tune.ir.dtypes import DTYPES
 from relay_tune.schedule.nests.nest import Nest, fuse_axes, with_roots
 from relay_tune.schedule.packing import PackedConstant
 from relay_tune.schedule.row_groups.groups import Member, RowGroup
 from relay_tune.schedule.row_groups.line_gaps import with_gaps
 from relay_tune.schedule.row_groups.row_axes import RowAxis
-from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, index_value
+from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, index_value, word
 from relay_tune.tensor.index import FlatView, simplify
 from relay_tune.tensor.loops import Buffer, BufferScope
 from relay_tune.tensor.size import ceiling_quotient, is_multiple, is_symbolic, nominal
@@ -184,7 +185,7 @@ def _made_local(member: Member, buffers: Mapping[Tensor, Buffer]) -> Nest:
     roots = []
     for root in nest.roots:
         own: dict[Scalar, Scalar] = {
-            load: Load(buffers[load.tensor.viewed], load.indices, dtype=load.dtype)
+            load: _from_buffer(load, buffers[load.tensor.viewed])
             for load in loads(root)
             if isinstance(load.tensor, FlatView) and load.tensor.viewed in buffers
         }
@@ -192,6 +193,15 @@ def _made_local(member: Member, buffers: Mapping[Tensor, Buffer]) -> Nest:
     assert isinstance(nest.target, FlatView)
     target = buffers.get(nest.target.viewed, nest.target)
     return replace(with_roots(nest, roots, nest.axes, nest.reduction), target=target)
+
+
+def _from_buffer(load: Load, buffer: Buffer) -> Scalar:
+    """What a load of a local tensor, or of its words, has in the buffer."""
+    if load.dtype == buffer.dtype:
+        return Load(buffer, load.indices, dtype=load.dtype)
+    group = DTYPES[load.dtype].itemsize // DTYPES[buffer.dtype].itemsize
+    first = load.indices[0] * group
+    return word([buffer[first + number] for number in range(group)])
 
 
 def _within_block(nest: Nest, places: Sequence[Axis], buffers: Mapping[Tensor, Buffer]) -> Nest:

@@ -1,8 +1,8 @@
 """Type relations of convolutions, for any number of spatial axes and any layout.
 
 Attributes: strides, padding, dilation, groups, channels, kernel_size, data_layout, kernel_layout,
-out_layout, out_dtype. Data layouts have the axes N, C and spatial ones, kernel layouts O, I and
-the same spatial ones; both may be blocked (NCHW16c, OIHW16i16o).
+out_layout, out_dtype, sum_bits. Data layouts have the axes N, C and spatial ones, kernel layouts O,
+I and the same spatial ones; both may be blocked (NCHW16c, OIHW16i16o).
 """
 
 from __future__ import annotations
@@ -20,9 +20,13 @@ from relay_tune.typing.relations.support import as_tuple, known_tensor, same_dim
 from relay_tune.typing.type_text import type_text
 from relay_tune.typing.windows import pad_pairs, transposed_size, window_count
 
+MOST_BITS = 64
+"""Of a sum of integers."""
+
 
 def conv(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
     """(data, weight with O = channels and I = input channels / groups)."""
+    _require_bits(attributes)
     data = known_tensor(inputs[0])
     if data is None:
         return None
@@ -43,6 +47,7 @@ def conv_transpose(
     inputs: Sequence[Type], attributes: Any, context: RelationContext
 ) -> Type | None:
     """(data, weight with I = input channels and O = channels / groups); output_padding too."""
+    _require_bits(attributes)
     data = known_tensor(inputs[0])
     if data is None:
         return None
@@ -105,6 +110,13 @@ def _require_channels(attributes: Any, found: Dim, weight: TensorType) -> None:
             f"attribute channels is {wanted}, but the weight {type_text(weight)} "
             f"({attributes.kernel_layout}) makes {found}",
             sizes=(wanted, found),
+        )
+
+
+def _require_bits(attributes: Any) -> None:
+    if attributes.sum_bits and not 2 <= attributes.sum_bits <= MOST_BITS:
+        raise RelationError(
+            f"attribute sum_bits is {attributes.sum_bits}, which is neither 0 nor 2 to {MOST_BITS}"
         )
 
 

@@ -24,6 +24,7 @@ def window(**changes):
         "kernel_layout": "OIHW",
         "out_layout": "",
         "out_dtype": "",
+        "sum_bits": 0,
     }
     return attributes | changes
 

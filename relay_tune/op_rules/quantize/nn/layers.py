@@ -9,6 +9,7 @@ padding of `a` is z.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -20,6 +21,11 @@ from relay_tune.op_rules.padding import padded_widths
 from relay_tune.op_rules.quantize.affine import INT32_MAX, Affine
 from relay_tune.op_rules.quantize.rule import Given, first
 from relay_tune.op_rules.typed import call, constant_of, recall
+
+SUM_BITS = (26, 30)
+"""Bits that sums of bytes are said to have.
+
+Filtering by tiles of 4 x 4 results needs six more than its sums, by those of 2 x 2 two."""
 
 
 def integer_layer(call_: Call, given: Sequence[Given]) -> Affine | None:
@@ -42,8 +48,9 @@ def integer_layer(call_: Call, given: Sequence[Given]) -> Affine | None:
     if max(bound, int(np.abs(data.zero * sums).max())) > INT32_MAX:
         return None
     source, padding = _padded(call_, data)
+    known = padding | _sum_bits(layer, numbers, bound)
     stored = recall(
-        call_, (source, constant_of(numbers.astype(np.int8))), out_dtype="int32", **padding
+        call_, (source, constant_of(numbers.astype(np.int8))), out_dtype="int32", **known
     )
     zero = data.zero * sums
     scale = np.broadcast_to(data.scale * weight.scale, zero.shape)
@@ -67,6 +74,19 @@ def _layer(call_: Call, weight: Affine) -> WeightedLayer | None:
     if rule is None or data is None or dims is None or attribute(call_, "out_dtype", ""):
         return None
     return rule(call_, constant_of(data))
+
+
+def _sum_bits(layer: WeightedLayer, numbers: np.ndarray, bound: int) -> dict[str, int]:
+    """What is said of the bits of sums up to `bound`, where windows have several taps.
+
+    One of few numbers, so that layers of one shape are one kernel.
+    """
+    said = attribute(layer.layer, "sum_bits")
+    channels = [numbers.shape[axis] for axis in (layer.output_axis, layer.input_axis or 0)]
+    if said is None or layer.input_axis is None or numbers.size == prod(channels):
+        return {}
+    own = bound.bit_length() + 1
+    return {"sum_bits": next((bits for bits in SUM_BITS if own <= bits), 0)}
 
 
 def _padded(call_: Call, data: Affine) -> tuple[Expr, dict[str, tuple[int, ...]]]:

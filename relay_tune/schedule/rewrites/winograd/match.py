@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 import numpy as np
 
 from relay_tune.schedule.rewrites.products import factors
+from relay_tune.schedule.rewrites.winograd.integer_transforms import BITS, spare_bits
+from relay_tune.schedule.rewrites.winograd.numbers import FLOATS, Numbers
 from relay_tune.schedule.rewrites.winograd.phase import SINGLE, Phase, Phases
 from relay_tune.schedule.rewrites.winograd.transforms import PlaneFiltering, plane_filtering
 from relay_tune.tensor.affine import Affine, axis_affine
@@ -22,6 +25,9 @@ from relay_tune.tensor.walk import axes_of, substitute
 FEWEST_CHANNELS = 16
 TAPS = 3
 STRIDES = (1, 2)
+
+LARGEST_BYTE = {"uint8": 255, "int8": 128}
+"""The largest magnitude of an element."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -48,6 +54,7 @@ class Convolution:
         phases: those of the rows and of the columns.
         stride: s, 1 or 2.
         dilations: d of the rows and of the columns; 1 where there are no taps, or a stride.
+        numbers: the types of data and taps, and of what filtering makes of them.
     """
 
     stage: Computed
@@ -58,6 +65,27 @@ class Convolution:
     phases: tuple[Phases, Phases] = (SINGLE, SINGLE)
     stride: int = 1
     dilations: tuple[int, int] = (1, 1)
+    numbers: Numbers = FLOATS
+
+    def filtering(self, outputs: int) -> PlaneFiltering | None:
+        """The transforms for tiles of so many outputs of each phase; None if there are none.
+
+        Of integers there are those for which results have enough bits.
+        """
+        found = plane_filtering(outputs, self.stride, self.phases, self.numbers.filterings)
+        if found is None or self.numbers is FLOATS:
+            return found
+        return found if self.sum_bits + spare_bits(found) <= BITS else None
+
+    @property
+    def sum_bits(self) -> int:
+        """How many bits with a sign hold each result, of integers."""
+        total = self.stage.body
+        assert isinstance(total, Reduce)
+        steps = prod(axis.extent for axis in total.axes)
+        read = self.data.dtype, self.weights[0][0].dtype
+        data, weight = (LARGEST_BYTE[dtype] for dtype in read)
+        return min(total.bits or BITS, (steps * data * weight).bit_length() + 1)
 
     @property
     def is_line(self) -> bool:
@@ -101,10 +129,6 @@ class Convolution:
         rows = ([values_over(load, axes, constants) for load in row] for row in self.weights)
         return np.stack([np.stack(row) for row in rows])
 
-    def filtering(self, outputs: int) -> PlaneFiltering | None:
-        """The transforms for tiles of so many outputs of each phase; None if there are none."""
-        return plane_filtering(outputs, self.stride, self.phases)
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Window:
@@ -115,20 +139,24 @@ class Window:
     dilation: int = 1
 
 
-def match_convolution(stage: Tensor) -> Convolution | None:
-    """The convolution that a stage computes; None if none that can be replaced.
+def match_convolution(stage: Tensor, numbers: Numbers = FLOATS) -> Convolution | None:
+    """The convolution in some numbers that a stage computes; None if none that can be replaced.
 
     Of its sizes the batch, the rows and the columns may be open.
     """
-    if not isinstance(stage, Computed) or len(stage.shape) < 3 or stage.dtype != "float32":
+    if not isinstance(stage, Computed) or len(stage.shape) < 3 or stage.dtype != numbers.sums:
         return None
     if any(map(is_symbolic, (*stage.shape[1:-3], stage.shape[-1]))):
         return None
-    found = (_matched(stage, *each) for each in factors(stage))
+    found = (_matched(stage, *each, numbers) for each in factors(stage))
     return next((each for each in found if each is not None), None)
 
 
-def _matched(stage: Computed, total: Reduce, data: Load, weight: Load) -> Convolution | None:
+def _matched(
+    stage: Computed, total: Reduce, data: Load, weight: Load, numbers: Numbers
+) -> Convolution | None:
+    if not {data.dtype, weight.dtype} <= set(numbers.given):
+        return None
     windows = _windows(stage, total, data)
     channel = data.indices[-1]
     if windows is None or channel not in total.axes or channel.extent < FEWEST_CHANNELS:
@@ -143,7 +171,7 @@ def _matched(stage: Computed, total: Reduce, data: Load, weight: Load) -> Convol
     batch = data.indices[0]
     if batch is not stage.axes[0] and not (stage.shape[0] == 1 and _is_zero(batch)):
         return None
-    if not set(axes_of(weight)) <= {*total.axes, stage.axes[-1]} or weight.dtype != "float32":
+    if not set(axes_of(weight)) <= {*total.axes, stage.axes[-1]}:
         return None
     return Convolution(
         stage,
@@ -154,6 +182,7 @@ def _matched(stage: Computed, total: Reduce, data: Load, weight: Load) -> Convol
         ((Phase(rows.tap.extent),), (Phase(columns.tap.extent),)),
         max(rows.stride, columns.stride),
         (rows.dilation, columns.dilation),
+        numbers,
     )
 
 

@@ -19,6 +19,7 @@ from relay_tune.schedule.rewrites.winograd.match import (
     Convolution,
     match_convolution,
 )
+from relay_tune.schedule.rewrites.winograd.numbers import FLOATS, Numbers
 from relay_tune.schedule.rewrites.winograd.phase import Phase, Phases
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import (
@@ -40,9 +41,13 @@ MOST_PHASES = 4
 """Of a dimension; all of them are computed together."""
 
 
-def match_filtered(stage: Tensor) -> Convolution | None:
-    """The convolution, transposed or not, that a stage computes; None if none can be filtered."""
-    return match_convolution(stage) or match_transposed(stage)
+def match_filtered(stage: Tensor, numbers: Numbers = FLOATS) -> Convolution | None:
+    """The convolution in some numbers that a stage computes; None if none can be filtered.
+
+    Those of floats may be transposed ones.
+    """
+    found = match_convolution(stage, numbers)
+    return match_transposed(stage) if found is None and numbers is FLOATS else found
 
 
 def match_transposed(stage: Tensor) -> Convolution | None:

@@ -9,8 +9,10 @@ from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing, Rounding
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
 from relay_tune.schedule.rewrites.winograd.adjoint import match_taps_adjoint
 from relay_tune.schedule.rewrites.winograd.blocks import is_far, run_lengths, tile_counts
+from relay_tune.schedule.rewrites.winograd.match import Convolution
 from relay_tune.schedule.rewrites.winograd.match_phases import match_filtered
 from relay_tune.schedule.rewrites.winograd.stages import winograd_program
+from relay_tune.schedule.rewrites.winograd.transforms import PlaneFiltering
 from relay_tune.schedule.row_groups.grouped_steps import grouped_steps
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES, RowBlocks
@@ -50,16 +52,34 @@ def _offers(
     filtered = [*convolutions, *(each.convolution for each in adjoints)]
     blocks: list[Tiles] = []
     for tile in TILES:
-        filterings = ((c, c.filtering(tile)) for c in convolutions)
-        usable = [(c, filtering) for c, filtering in filterings if filtering is not None]
-        counts = {count for pair in usable for count in tile_counts(*pair)}
         is_whole = any(each.filtering(tile) for each in filtered)
-        if is_whole and not (counts and all(is_far(*pair) for pair in usable)):
+        if is_whole and not _are_far(convolutions, tile):
             yield Tiles(tile)
-        blocks += [Tiles(tile, count) for count in sorted(counts)]
-        runs = {count for pair in usable for count in run_lengths(*pair)}
-        blocks += [Tiles(tile, run=count) for count in sorted(runs)]
+        blocks += blocks_of(convolutions, tile)
     yield from blocks
+
+
+def _are_far(convolutions: Sequence[Convolution], tile: int) -> bool:
+    """Whether the tiles of each convolution are too many for one block, and there are others."""
+    usable = _usable(convolutions, tile)
+    return any(tile_counts(*pair) for pair in usable) and all(is_far(*pair) for pair in usable)
+
+
+def blocks_of(convolutions: Sequence[Convolution], tile: int) -> Iterator[Tiles]:
+    """The blocks of tiles of a size that are worth a look for some convolutions."""
+    usable = _usable(convolutions, tile)
+    counts = {count for pair in usable for count in tile_counts(*pair)}
+    yield from (Tiles(tile, count) for count in sorted(counts))
+    runs = {count for pair in usable for count in run_lengths(*pair)}
+    yield from (Tiles(tile, run=count) for count in sorted(runs))
+
+
+def _usable(
+    convolutions: Sequence[Convolution], tile: int
+) -> list[tuple[Convolution, PlaneFiltering]]:
+    """Those that have tiles of a size, with their transforms."""
+    filterings = ((each, each.filtering(tile)) for each in convolutions)
+    return [(each, filtering) for each, filtering in filterings if filtering is not None]
 
 
 def _rewritten(program: TensorProgram, parameters: Tiles) -> TensorProgram | None:
@@ -67,9 +87,10 @@ def _rewritten(program: TensorProgram, parameters: Tiles) -> TensorProgram | Non
     return winograd_program(program, parameters.tile, parameters.block, in_runs=in_runs)
 
 
-def _grouped(
+def in_blocks(
     nests: Sequence[Step], outputs: Sequence[Tensor], parameters: Tiles
 ) -> Sequence[Step | RowBlocks]:
+    """The nests of blocks of tiles together, as `Algorithm.grouped` has it."""
     if parameters.run is not None:
         rows = parameters.run
         most = MAXIMUM_LOCAL_BYTES // rows
@@ -85,6 +106,6 @@ WINOGRAD = Algorithm(
     Tiles,
     exactness=Exactness(Mixing.TILE, Rounding.MORE),
     rewritten=_rewritten,
-    grouped=_grouped,
+    grouped=in_blocks,
 )
 """Convolutions of three taps by filtering of tiles, in blocks of tiles."""

@@ -30,7 +30,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 
-from relay_tune.machine.machine import LINE_ELEMENTS
+from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.rewrites.winograd.adjoint import adjoint_stages, match_taps_adjoint
 from relay_tune.schedule.rewrites.winograd.blocks import (
@@ -40,8 +40,10 @@ from relay_tune.schedule.rewrites.winograd.blocks import (
     tile_bands,
     tile_runs,
 )
+from relay_tune.schedule.rewrites.winograd.integer_transforms import exactly_divided
 from relay_tune.schedule.rewrites.winograd.match import Convolution
 from relay_tune.schedule.rewrites.winograd.match_phases import match_filtered
+from relay_tune.schedule.rewrites.winograd.numbers import FLOATS, Numbers
 from relay_tune.schedule.rewrites.winograd.taps import Taps, taps_of
 from relay_tune.schedule.rewrites.winograd.tile_elements import (
     row_and_column,
@@ -50,9 +52,7 @@ from relay_tune.schedule.rewrites.winograd.tile_elements import (
     window_of,
     with_whole_windows,
 )
-from relay_tune.schedule.rewrites.winograd.transforms import (
-    PlaneFiltering,
-)
+from relay_tune.schedule.rewrites.winograd.transforms import PlaneFiltering
 from relay_tune.schedule.rewrites.winograd.written_windows import written_out
 from relay_tune.tensor.expression import (
     INDEX,
@@ -61,12 +61,14 @@ from relay_tune.tensor.expression import (
     Scalar,
     Tensor,
     binary,
+    cast,
     index_value,
     literal,
     reduce,
     select,
 )
 from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed, compute
 from relay_tune.tensor.walk import substitute
@@ -76,19 +78,28 @@ ALIASED_BYTES = 2048
 
 
 def winograd_program(
-    program: TensorProgram, outputs: int, tiles: int | None = None, *, in_runs: bool = False
+    program: TensorProgram,
+    outputs: int,
+    tiles: int | None = None,
+    *,
+    in_runs: bool = False,
+    numbers: Numbers = FLOATS,
 ) -> TensorProgram | None:
     """The program with its convolutions of three taps in tiles of `outputs` along each dimension.
 
     Where blocks of so many `tiles` divide a convolution, it is computed in them. `in_runs` has the
     tiles one after the other, so that any number of them can be a block of rows. Windows of the
-    results that lie side by side in tiles are reduced there (see `written_windows`). None where
-    there is no such convolution with enough channels.
+    results that lie side by side in tiles are reduced there (see `written_windows`). Convolutions
+    of other `numbers` stay. None where there is no such convolution with enough channels.
     """
     elementwise: set[Tensor] = set()
 
     def rewrite(stage: Computed, rewriting: Rewriting) -> Computed:
-        new = _filtered(stage, rewriting, outputs, tiles, in_runs)
+        found = match_filtered(stage, numbers)
+        if found is not None:
+            new = _filtered(found, rewriting, outputs, tiles, in_runs)
+        else:
+            new = _adjoint(stage, rewriting, outputs) if numbers is FLOATS else None
         if new is None:
             new = written_out(rewriting.rebuilt(stage), elementwise, outputs)
         if new is not stage and not isinstance(new.body, Reduce):
@@ -99,12 +110,9 @@ def winograd_program(
 
 
 def _filtered(
-    stage: Computed, rewriting: Rewriting, outputs: int, tiles: int | None, in_runs: bool
+    found: Convolution, rewriting: Rewriting, outputs: int, tiles: int | None, in_runs: bool
 ) -> Computed | None:
-    """The convolution that a stage computes, in tiles; None if it is none."""
-    found = match_filtered(stage)
-    if found is None:
-        return _adjoint(stage, rewriting, outputs)
+    """A convolution in tiles; None where it has none of so many outputs."""
     filtering = found.filtering(outputs)
     if filtering is None:
         return None
@@ -169,7 +177,9 @@ def _band(
     maps_of_data = filtering.rows.data, filtering.columns.data
     maps_of_result = filtering.rows.result, filtering.columns.result
     inputs, outputs = convolution.taps_shape[-2:]
-    stored = inputs + _spare_channels(blocks, prod(depths[0]) * inputs * 4)
+    numbers = convolution.numbers
+    width = numpy_dtype(numbers.transformed).itemsize
+    stored = inputs + _spare_channels(blocks, prod(depths[0]) * inputs, width)
 
     def element(*at: Scalar) -> Scalar:
         own = blocks.element(at)
@@ -177,7 +187,7 @@ def _band(
         window = window_of(convolution, filtering, data, place, own.depth, own.channel)
         at_product = row_and_column(own.product, extents)
         value = two_passes(maps_of_data, window, windows, at_product)
-        return select(binary("lt", own.channel, inputs), value, 0.0)
+        return select(binary("lt", own.channel, inputs), value, 0)
 
     shape = blocks.shape(filtering.products, depths[0], stored)
     transformed = compute("winograd_data", shape, element)
@@ -189,7 +199,9 @@ def _band(
         places = dict(zip(convolution.stage.axes[1:-3], own.depth, strict=True))
         depth = [substitute(index, {**renamed, **places}) for index in convolution.slices]
         read = transformed[tuple(blocks.beside(at, depth, summed[-1]))]
-        return reduce("sum", summed, read * taps(own.product, *summed, own.channel))
+        factors = read, taps(own.product, *summed, own.channel)
+        left, right = (cast(factor, numbers.sums) for factor in factors)
+        return reduce("sum", summed, left * right)
 
     shape = blocks.shape(filtering.products, depths[1], outputs)
     products = compute("winograd_products", shape, product)
@@ -199,7 +211,8 @@ def _band(
             number = index_value(window_row * extents[1] + window_column)
             return products[tuple(blocks.index(replace(own, product=number)))]
 
-        return two_passes(maps_of_result, of_window, extents, at)
+        found = two_passes(maps_of_result, of_window, extents, at)
+        return found if numbers is FLOATS else exactly_divided(found, filtering, at)
 
     results = _in_tiles(convolution, filtering, blocks, of_tile)
 
@@ -245,7 +258,7 @@ def _in_tiles(
     return compute("winograd_results", shape, element)
 
 
-def _spare_channels(blocks: TileBlocks | TileRuns, channels_bytes: int) -> int:
+def _spare_channels(blocks: TileBlocks | TileRuns, channels: int, width: int) -> int:
     """Channels to add to the transformed data so that its planes do not share cache sets.
 
     A tile writes one line to each plane; where the planes are whole pages apart, all these lines
@@ -253,4 +266,5 @@ def _spare_channels(blocks: TileBlocks | TileRuns, channels_bytes: int) -> int:
     """
     if isinstance(blocks, TileRuns) or blocks.block != blocks.counts:
         return 0
-    return LINE_ELEMENTS if prod(blocks.counts) * channels_bytes % ALIASED_BYTES == 0 else 0
+    is_aliased = prod(blocks.counts) * channels * width % ALIASED_BYTES == 0
+    return LINE_BYTES // width if is_aliased else 0

@@ -22,7 +22,7 @@ from relay_tune.schedule.rewrites.winograd.transforms import (
     transformed_taps,
 )
 from relay_tune.tensor.expression import Load, Scalar, Tensor
-from relay_tune.tensor.scalar_semantics import Array
+from relay_tune.tensor.scalar_semantics import Array, numpy_dtype
 from relay_tune.tensor.tensor import compute, input_tensor
 from relay_tune.tensor.walk import substitute
 
@@ -40,11 +40,12 @@ def taps_of(convolution: Convolution, filtering: PlaneFiltering, rewriting: Rewr
 def _constant(convolution: Convolution, filtering: PlaneFiltering, rewriting: Rewriting) -> Taps:
     weights = convolution.weight_tensors
     shape = (filtering.products, *convolution.taps_shape[2:])
+    dtype = convolution.numbers.transformed
 
     def transformed(arrays: Mapping[Tensor, Array]) -> Array:
-        return transformed_taps(filtering, convolution.taps(arrays))
+        return transformed_taps(filtering, convolution.taps(arrays), numpy_dtype(dtype))
 
-    taps = input_tensor(f"{weights[0].name}_taps", shape, "float32")
+    taps = input_tensor(f"{weights[0].name}_taps", shape, dtype)
     constant = rewriting.constant(taps, weights, transformed)
     return lambda *at: constant[at]
 

@@ -7,7 +7,16 @@ from collections.abc import Callable, Sequence
 from relay_tune.schedule.rewrites.winograd.match import Convolution
 from relay_tune.schedule.rewrites.winograd.transforms import Filtering, PlaneFiltering, Rows
 from relay_tune.tensor.element_at import element_at
-from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal, select
+from relay_tune.tensor.expression import (
+    INDEX,
+    Axis,
+    Scalar,
+    Tensor,
+    binary,
+    cast,
+    literal,
+    select,
+)
 from relay_tune.tensor.size import is_symbolic, surely_less
 from relay_tune.tensor.tensor import compute
 
@@ -48,7 +57,7 @@ def window_of(
 
     def load(row: int, column: int) -> Scalar:
         places = [rows[row]] if convolution.is_line else [rows[row], columns[column]]
-        return _bounded(data, (n, *depth), places, c)
+        return cast(_bounded(data, (n, *depth), places, c), convolution.numbers.transformed)
 
     return load
 
@@ -78,7 +87,7 @@ def with_whole_windows(
         value: Scalar = data[at]
         for place in range(first, len(shape) - 1):
             if shape[place] != data.shape[place]:
-                value = select(binary("lt", at[place], data.shape[place]), value, 0.0)
+                value = select(binary("lt", at[place], data.shape[place]), value, 0)
         return value
 
     return compute("winograd_image", shape, element)
@@ -115,7 +124,7 @@ def _bounded(
     extents = tensor.shape[-1 - len(places) : -1]
     for (place, last), extent in reversed(list(zip(places, extents, strict=True))):
         if not surely_less(last, extent):
-            value = select(binary("lt", place, extent), value, 0.0)
+            value = select(binary("lt", place, extent), value, 0)
     return value
 
 

@@ -20,7 +20,7 @@ of w2 and w0 are F(2, 2), the transpose of that with stride 2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
@@ -45,6 +45,7 @@ class Filtering:
         taps: the matrix G, products x r.
         data: the elements of B^T d, as many as there are products.
         result: the m elements of A^T t.
+        divisors: what each of these is a multiple of the outputs by, in integers; empty for floats.
     """
 
     outputs: int
@@ -53,6 +54,7 @@ class Filtering:
     taps: np.ndarray
     data: Rows
     result: Rows
+    divisors: tuple[int, ...] = ()
 
     @property
     def products(self) -> int:
@@ -113,7 +115,10 @@ def _result_2_of_2(t: Sequence[Scalar]) -> list[Scalar]:
     return [t[0] + t[1], t[1] + t[2]]
 
 
-FILTERINGS = {
+Filterings = Mapping[tuple[int, int, int], Filtering]
+"""By the outputs of a tile, the taps and the stride."""
+
+FILTERINGS: Filterings = {
     (2, 2, 1): Filtering(
         2,
         2,
@@ -156,7 +161,7 @@ FILTERINGS = {
         _result_2_apart,
     ),
 }
-"""By the outputs of a tile, the taps and the stride.
+"""Those of floats.
 
 F(4 x 4) with stride 2 took as long as F(2 x 2) for 128 channels of 28 x 28 and longer for smaller
 images: its taps are 81 for each 9."""
@@ -180,31 +185,34 @@ class PlaneFiltering:
 
 
 def plane_filtering(
-    outputs: int, stride: int, phases: tuple[Phases, Phases]
+    outputs: int,
+    stride: int,
+    phases: tuple[Phases, Phases],
+    known: Filterings = FILTERINGS,
 ) -> PlaneFiltering | None:
     """The transforms for tiles of so many outputs of each phase of the rows and of the columns.
 
     None if there are none. Rows or columns without taps stay as they are.
     """
-    rows, columns = (_along(outputs, stride, each) for each in phases)
+    rows, columns = (_along(outputs, stride, each, known) for each in phases)
     return None if rows is None or columns is None else PlaneFiltering(rows, columns)
 
 
-def _along(outputs: int, stride: int, phases: Phases) -> Filtering | None:
+def _along(outputs: int, stride: int, phases: Phases, known: Filterings) -> Filtering | None:
     """The transforms along one dimension."""
     if all(phase.taps == 1 for phase in phases):
         outputs = stride = 1
-    parts = [_of_taps(outputs, stride, phase.taps) for phase in phases]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
+    parts = [_of_taps(outputs, stride, phase.taps, known) for phase in phases]
+    found = [part for part in parts if part is not None]
+    if len(found) < len(parts):
         return None
-    return known[0] if len(known) == 1 else _interleaved(phases, known)
+    return found[0] if len(found) == 1 else _interleaved(phases, found)
 
 
-def _of_taps(outputs: int, stride: int, taps: int) -> Filtering | None:
+def _of_taps(outputs: int, stride: int, taps: int, known: Filterings) -> Filtering | None:
     if taps == 1:
         return Filtering(outputs, outputs, outputs, np.ones((outputs, 1)), list, list)
-    return FILTERINGS.get((outputs, taps, stride))
+    return known.get((outputs, taps, stride))
 
 
 def _interleaved(phases: Phases, parts: Sequence[Filtering]) -> Filtering:
@@ -285,14 +293,17 @@ def _sum(terms: Sequence[tuple[float, Scalar]]) -> Scalar:
     return total
 
 
-def transformed_taps(filtering: PlaneFiltering, taps: np.ndarray) -> np.ndarray:
+def transformed_taps(
+    filtering: PlaneFiltering, taps: np.ndarray, dtype: np.dtype | None = None
+) -> np.ndarray:
     """G g G^T of `taps` (rows, columns, .., inputs, outputs): (products, .., inputs, outputs).
 
-    Rounded once, from float64; a few inputs at a time, so that these stay in a cache.
+    Rounded once, from float64, to `dtype` (by default that of the taps); a few inputs at a time, so
+    that these stay in a cache.
     """
     down, across = filtering.rows.taps, filtering.columns.taps
     inputs = taps.shape[-2]
-    result = np.empty((len(down), len(across), *taps.shape[2:]), taps.dtype)
+    result = np.empty((len(down), len(across), *taps.shape[2:]), dtype or taps.dtype)
     step = max(1, CACHED_TAPS // max(1, prod(taps.shape) // inputs))
     for begin in range(0, inputs, step):
         some = taps[..., begin : begin + step, :].astype(np.float64)
