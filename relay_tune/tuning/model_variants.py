@@ -29,7 +29,13 @@ from relay_tune.runtime.program_profile import kernel_seconds
 from relay_tune.runtime.program_trace import TracedProgram
 from relay_tune.schedule.plan import Plan
 from relay_tune.tuning.tasks import Task
-from relay_tune.tuning.variants import Choices, Variants, chosen_from
+from relay_tune.tuning.variants import (
+    LEAST_RUNS,
+    WHOLE_ROUNDS,
+    Choices,
+    Variants,
+    chosen_from,
+)
 
 LEAST_ROUNDS, MOST_ROUNDS = 5, 25
 """Turns of each variant at each size."""
@@ -156,6 +162,11 @@ class ModelVariants(Variants[ModelVariant]):
                     for digest, own in kernel_seconds(variant.compiled, trace).items():
                         times.setdefault(digest, []).append(own)
         return [{digest: median(own) for digest, own in times.items()} for times in found]
+
+    def least_seconds(self, variant: ModelVariant, count: int) -> float:
+        """See `Variants.least_seconds`."""
+        traced = count * LEAST_ROUNDS * (1 + TRACED_RUNS)
+        return self.run_seconds(variant) * (traced + 2 * WHOLE_ROUNDS * (1 + LEAST_RUNS))
 
     def bytes(self, variant: ModelVariant) -> int:
         """See `Variants.bytes`: its constants, in the order that its kernels want."""

@@ -108,13 +108,20 @@ def _timed(
 ) -> list[_Timed[Variant]]:
     """The untuned network, that of the fastest schedules, of the next ones, and so on.
 
-    After the first two there are more only where much of the time is left, and memory for them.
+    After the first two there are more only where much of the time is left, with one more all runs
+    still fit into it, and memory has room.
     """
-    enough = ENOUGH_LEFT * left()
+    began = left()
     choices: list[Choices] = [default]
     built = [variants.variant(default)]
+    building = began - left() if began < inf else 0.0
     for rank in range(max(map(len, fastest.values()), default=0)):
-        if rank and (left() < enough or len(built) * variants.bytes(built[-1]) > held_bytes()):
+        if rank and len(built) * variants.bytes(built[-1]) > held_bytes():
+            break
+        if rank and left() < max(
+            ENOUGH_LEFT * began,
+            variants.least_seconds(built[0], len(built) + 1) + 2 * building,
+        ):
             break
         own = {digest: each[rank if rank < len(each) else 0] for digest, each in fastest.items()}
         choices.append({**default, **own})

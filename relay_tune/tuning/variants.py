@@ -17,7 +17,8 @@ WHOLE_ROUNDS = 15
 """Turns of each network as a whole; so many give an interval."""
 
 TURN_SECONDS = 0.04
-MOST_RUNS = 100
+LEAST_RUNS, MOST_RUNS = 1, 100
+"""Of a turn, beside the first one, which is not counted."""
 
 Choices = Mapping[str, Schedule]
 """A schedule for the primitive of each digest."""
@@ -50,12 +51,26 @@ class Variants(ABC, Generic[Variant]):
         """
 
     @abstractmethod
+    def least_seconds(self, variant: Variant, count: int) -> float:
+        """What it takes at least to compare the kernels of so many variants like this one.
+
+        The comparison of two of them as a whole is included.
+        """
+
+    @abstractmethod
     def bytes(self, variant: Variant) -> int:
         """The memory that a variant takes for itself."""
 
     @abstractmethod
     def _run(self, variant: Variant) -> None:
         """Run a variant once."""
+
+    def run_seconds(self, variant: Variant) -> float:
+        """The seconds of one run of a variant, which has run before."""
+        self._run(variant)
+        start = perf_counter()
+        self._run(variant)
+        return perf_counter() - start
 
     def whole_seconds(self, variants: Sequence[Variant]) -> list[float]:
         """The median seconds of a run of each variant."""
@@ -72,7 +87,7 @@ class Variants(ABC, Generic[Variant]):
         self._run(variant)
         end = perf_counter() + TURN_SECONDS
         times: list[float] = []
-        while not times or (perf_counter() < end and len(times) < MOST_RUNS):
+        while len(times) < LEAST_RUNS or (perf_counter() < end and len(times) < MOST_RUNS):
             start = perf_counter()
             self._run(variant)
             times.append(perf_counter() - start)

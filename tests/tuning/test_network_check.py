@@ -151,10 +151,13 @@ def @main(%x: Tensor[(16, 48), float32]) { (%x, nn.relu(%x), %x) }
 class MadeUpVariants(Variants[Mapping[str, Schedule]]):
     """Networks whose kernels take the seconds of their schedules."""
 
-    def __init__(self, seconds: Mapping[Schedule, float], size: int = 0) -> None:
+    def __init__(
+        self, seconds: Mapping[Schedule, float], size: int = 0, comparing: float = 0.0
+    ) -> None:
         super().__init__(lambda: None)
         self.seconds = seconds
         self.size = size
+        self.comparing = comparing
         self.built: list[Mapping[str, Schedule]] = []
 
     def variant(self, choices: Mapping[str, Schedule]) -> Mapping[str, Schedule]:
@@ -169,6 +172,9 @@ class MadeUpVariants(Variants[Mapping[str, Schedule]]):
     def whole_seconds(self, variants: Sequence[Mapping[str, Schedule]]) -> list[float]:
         self.ratios = (1.5,)
         return [sum(own.values()) for own in self.kernel_seconds(variants, 1.0)]
+
+    def least_seconds(self, variant: Mapping[str, Schedule], count: int) -> float:
+        return count * self.comparing
 
     def bytes(self, variant: Mapping[str, Schedule]) -> int:
         return self.size
@@ -204,9 +210,12 @@ def test_what_is_hardly_faster_is_not_kept() -> None:
 
 def test_further_schedules_are_compared_while_there_is_time_and_memory() -> None:
     variants = MadeUpVariants({DEFAULT: 1.0, FIRST: 0.9, SECOND: 0.8})
-    left = iter((10.0, 5.9, 5.8))
+    left = iter((10.0, 9.0, 5.9, 5.8))
     fastest = {"a": [FIRST, SECOND], "b": [FIRST]}
     assert check_variants(variants, CHOSEN, fastest, left.__next__).kept == {"a": FIRST, "b": FIRST}
+    slow = MadeUpVariants(variants.seconds, comparing=2.0)  # three of them take 6 seconds
+    left = iter((10.0, 9.0, 7.9, 5.8))
+    assert check_variants(slow, CHOSEN, fastest, left.__next__).kept == {"a": FIRST, "b": FIRST}
     large = MadeUpVariants(variants.seconds, size=1 << 40)
     assert check_variants(large, CHOSEN, fastest).kept == {"a": FIRST, "b": FIRST}
 
