@@ -2,8 +2,9 @@
 
 A symbol is a size of at least one, or more where it says so. A polynomial whose coefficients are
 all positive after `n` was replaced by `1 + n` is positive; where it contains `n // d`, the same is
-tried with `n` replaced by `d * (n // d) + r`, with r in 0 .. d - 1. What contains `max(p, 0)` is
-decided with 0 and with p in its place: where it grows with the maximum, one of both is enough.
+tried with `n` replaced by `d * (n // d) + r`, with r in 0 .. d - 1, and `(n + 1) // d` replaced by
+`n // d` and something more. What contains `max(p, 0)` is decided with 0 and with p in its place:
+where it grows with the maximum, one of both is enough.
 
 Loops over an axis of size zero run never, so what is decided for sizes of at least one does no harm
 there.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import permutations
 
 from relay_tune.ir.dim import Atom, Dim, Polynomial, PositivePart, Quotient, Symbol
 from relay_tune.ir.dim_arithmetic import add, multiply, subtract
@@ -63,6 +65,18 @@ def _forms(dim: Dim) -> Iterator[Dim]:
         yield _replaced(dim, {symbol: value})
         last = subtract(quotient.divisor - 1, rest)
         yield _replaced(dim, {symbol: subtract(add(whole, last), offset)})
+    for smaller, larger in permutations(quotients, 2):
+        if _is_at_most(smaller, larger):
+            more = Symbol(f"more {larger}", 0)
+            value = add(Polynomial((((smaller,), 1),)), more)
+            yield _replaced(_with_atom(dim, larger, value), {})
+
+
+def _is_at_most(first: Quotient, second: Quotient) -> bool:
+    """Whether a quotient is by the same number as another one, of nothing larger."""
+    if first.divisor != second.divisor:
+        return False
+    return has_positive_terms(subtract(second.numerator, first.numerator))
 
 
 def _symbol_and_offset(numerator: Dim) -> tuple[Symbol | None, int]:

@@ -19,6 +19,7 @@ from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
+from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.size import nominal
 from relay_tune.transform.bind_parameters import BindParameters
@@ -124,6 +125,37 @@ def test_tiles_are_right_for_all_sizes(
         np.testing.assert_allclose(np.asarray(model(x)), expected, rtol=0, atol=atol)
     assert used
     assert not any("cannot" in line for line in said)  # one code is for all sizes
+
+
+def test_what_follows_a_convolution_runs_with_its_tiles() -> None:
+    """A sum with another image, a pooling, and channels that become the first axis."""
+    text = """
+    def @main(%x: Tensor[(1, h, w, 16), float32], %c: Tensor[(3, 3, 16, 16), float32]) {
+      let %y = nn.conv2d(%x, %c, padding=[1, 1], channels=16, kernel_size=[3, 3],
+                         data_layout="NHWC", kernel_layout="HWIO");
+      let %z = nn.max_pool2d(nn.relu(%y + %x), pool_size=[2, 2], strides=[2, 2], layout="NHWC");
+      transpose(%z, axes=[0, 3, 1, 2])
+    }
+    """
+    taps = RNG.standard_normal((3, 3, 16, 16)).astype("float32")
+    module = BindParameters({"c": taps})(parse(text))
+    machine, algorithm = native_target().machine, WINOGRAD(tile=4, run=24)
+    members: list[int] = []
+
+    def chosen(_: PrimitiveKey, plan: Plan) -> Schedule | None:
+        if algorithm not in plan.algorithms:
+            return None
+        own = plan.with_algorithm(algorithm)
+        members.extend(len(step.nests) for step in own.steps if isinstance(step, RowBlocks))
+        return own.default_under_algorithm(machine, 2)[1]
+
+    model = build(module, threads=2, schedules=chosen)
+    for height, width in ((1, 1), (2, 9), (8, 8), (17, 30), (64, 5)):
+        x = RNG.standard_normal((1, height, width, 16)).astype("float32")
+        expected = np.asarray(interpret(module, x))
+        atol = 1e-5 * float(np.abs(expected).max(initial=0.0))
+        np.testing.assert_allclose(np.asarray(model(x)), expected, rtol=0, atol=atol)
+    assert 3 in members  # of the image, of products, and of all that follows
 
 
 def test_runs_are_offered_where_an_image_is_open() -> None:

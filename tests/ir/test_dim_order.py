@@ -34,6 +34,9 @@ N = Symbol("n")
         (subtract(N, minimum(N, 4)), True),
         (subtract(add(N, 1), multiply(2, maximum(floor_divide(N, 2), 1))), True),
         (subtract(N, multiply(2, maximum(floor_divide(N, 2), 1))), False),
+        (subtract(floor_divide(add(N, 3), 4), floor_divide(add(N, 2), 4)), True),
+        (subtract(floor_divide(add(N, 2), 4), floor_divide(add(N, 3), 4)), False),
+        (subtract(floor_divide(add(N, 3), 4), floor_divide(add(N, 2), 3)), False),
     ],
 )
 def test_signs_of_sizes(dim: Dim, expected: bool) -> None:

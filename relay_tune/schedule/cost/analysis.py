@@ -31,6 +31,7 @@ from relay_tune.schedule.nests.sliding_windows import slides
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Literal, Load, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
+from relay_tune.tensor.repeated import counted_form
 from relay_tune.tensor.walk import operands, sub_expressions
 
 REMEMBERED_NESTS = 1 << 11
@@ -47,7 +48,7 @@ class NestAnalysis:
         result_accesses: the loads of the result.
         body_operations: vector instructions of one reduction step.
         result_operations: vector instructions for one result, on average over `written_out`.
-        store_form: where the result goes, if that is affine.
+        store_form: where the result goes, if that is affine, but for steps from row to row.
         store_bytes: of one element.
         stored: the bytes of the result.
         stored_around: the bytes among which the result is stored, lines that are read for it too.
@@ -138,7 +139,7 @@ def _analysis(subject: _Subject) -> NestAnalysis:
             if written_out
             else operation_count(nest.result, reduced=False)
         ),
-        store_form=axis_affine(nest.index),
+        store_form=axis_affine(nest.index) or counted_form(nest.index),
         store_bytes=store_bytes,
         stored=prod(axis.extent for axis in nest.axes) * store_bytes,
         stored_around=near.bytes if nest.target in near.tensors else 2 * around,

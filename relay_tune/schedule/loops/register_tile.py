@@ -50,6 +50,7 @@ from relay_tune.tensor.expression import (
 from relay_tune.tensor.loops import (
     Allocate,
     Block,
+    Branch,
     Buffer,
     BufferScope,
     LaneReduce,
@@ -215,6 +216,10 @@ class RegisterTile:
     def _accumulators(self, bindings: dict[Axis, TilePosition], dtype: str | None = None) -> Buffer:
         """Registers for the points of a tile, of the body's type if that is not said."""
         assert self.nest.body is not None
+        return self._registers(bindings, dtype or self.nest.body.dtype)
+
+    def _registers(self, bindings: dict[Axis, TilePosition], dtype: str) -> Buffer:
+        """Registers for the points of a tile."""
         shape = []
         for axis in self.nest.axes:
             extent = bindings[axis].extent
@@ -228,7 +233,7 @@ class RegisterTile:
         return Buffer(
             name="accumulators",
             shape=tuple(shape),
-            dtype=dtype or self.nest.body.dtype,
+            dtype=dtype,
             scope=BufferScope.REGISTER,
         )
 
@@ -395,6 +400,8 @@ class RegisterTile:
 
         Points that read the same elements ask for them once: the products of a Winograd transform.
         """
+        if self.nest.inside is not None:
+            return self._elements_inside(bindings)
         if not self.ahead:
             return self._over_tile(bindings, self._element)
         if self.ahead_axes >= {axis for axis, tile in bindings.items() if tile.extent != 1}:
@@ -404,6 +411,29 @@ class RegisterTile:
         asking = {axis: tile for axis, tile in bindings.items() if axis in self.ahead_axes}
         fetched = self._over_tile(asking, lambda point: Block(self._ahead_of(point)))
         return Block((self._over_tile(bindings, self._element), fetched))
+
+    def _elements_inside(self, bindings: dict[Axis, TilePosition]) -> Statement:
+        """A tile of which some places may not be stored: as any other where its last one is.
+
+        Else all are computed before any is stored: they share most of what they compute.
+        """
+        nest, inside = self.nest, self.nest.inside
+        assert inside is not None
+        values = self._registers(bindings, nest.result.dtype)
+        last = {axis: tile.base + (tile.extent - 1) for axis, tile in bindings.items()}
+
+        def computed(point: Point) -> Statement:
+            return Store(values, point.cell, substitute(nest.result, point.values))
+
+        def stored(point: Point) -> Statement:
+            index = substitute(nest.index, point.values)
+            store = Store(nest.target, (index,), values[point.cell])
+            return Branch(substitute(inside, point.values), store)
+
+        parts = self._over_tile(bindings, computed), self._over_tile(bindings, stored)
+        at_end = Allocate(values, Block(parts))
+        whole = self._over_tile(bindings, self._element)
+        return Branch(substitute(inside, last), whole, at_end)
 
     def _element(self, point: Point) -> Statement:
         return self._store(point, None)

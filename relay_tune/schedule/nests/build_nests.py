@@ -18,6 +18,7 @@ from relay_tune.schedule.nests.epilogues import Joining, epilogues
 from relay_tune.schedule.nests.index_divisions import split_divisions
 from relay_tune.schedule.nests.inline import Stage
 from relay_tune.schedule.nests.nest import Nest, fuse_axes, with_roots
+from relay_tune.schedule.nests.open_periods import with_whole_periods
 from relay_tune.schedule.nests.operation_count import selects_by_short_rows
 from relay_tune.schedule.nests.regions import Region, regions_of, whole_periods
 from relay_tune.tensor.affine import axis_affine
@@ -59,7 +60,8 @@ def _stage_nests(stage: Stage, joining: Joining | None, flat: FlatTensors) -> li
     for region in joining.regions:
         taken = next((load for load in loads(region.body) if load.tensor in by_tensor), None)
         if taken is None:
-            nests += [_elementwise_nest(stage, part, flat) for part in whole_periods(region)]
+            parts = map(with_whole_periods, whole_periods(region))
+            nests += [_elementwise_nest(stage, part, flat) for part in parts]
         else:
             nests.append(_reduction_nest(stage, region, taken, by_tensor[taken.tensor], flat))
     return nests
@@ -80,7 +82,8 @@ def _reduction_nest(
 
 def _elementwise_nest(stage: Stage, region: Region, flat: FlatTensors) -> Nest:
     nothing = _accumulator(stage.body.dtype)
-    return _nest(stage, region.axes, region.places, region.body, None, nothing, flat)
+    axes, places = region.axes, region.places
+    return _nest(stage, axes, places, region.body, None, nothing, flat, region.inside)
 
 
 def _accumulator(dtype: str) -> Tensor:
@@ -95,6 +98,7 @@ def _nest(
     reduced: Reduce | None,
     accumulator: Tensor,
     flat: FlatTensors,
+    inside: Scalar | None = None,
 ) -> Nest:
     index = simplify(flat_index(stage.tensor.shape, places))
     body = None
@@ -111,6 +115,7 @@ def _nest(
         result=result,
         target=flat.view(stage.tensor),
         index=index,
+        inside=inside,
     )
     return fuse_axes(_order_reduction(_remove_divisions(_drop_unit_axes(nest))))
 

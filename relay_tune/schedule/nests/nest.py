@@ -32,6 +32,9 @@ class Nest:
         target: the flat view of the stored tensor.
         index: where in it the value goes.
         pattern: of the intrinsic that its algorithm has sums run on, if it has one.
+        inside: the condition under which a place is stored; None if all are. Where it does not
+            hold, the result is of no use, but can be computed. It holds for all places before one
+            for which it holds, and lanes of a vector agree on it.
     """
 
     name: str
@@ -44,12 +47,13 @@ class Nest:
     target: Tensor
     index: Scalar
     pattern: TilePattern | None = None
+    inside: Scalar | None = None
 
     @property
     def roots(self) -> tuple[Scalar, ...]:
         """All expressions of the nest."""
-        body = () if self.body is None else (self.body,)
-        return (*body, self.result, self.index)
+        values = (self.body, self.result, self.inside)
+        return (*(value for value in values if value is not None), self.index)
 
     @property
     def points(self) -> int:
@@ -61,11 +65,14 @@ def with_roots(
     nest: Nest, roots: Sequence[Scalar], axes: Sequence[Axis], reduction: Sequence[Axis]
 ) -> Nest:
     """The nest with other expressions, in the order of `Nest.roots`, and axes."""
-    *body, result, index = roots
+    *values, index = roots
+    inside = None if nest.inside is None else values.pop()
+    *body, result = values
     return replace(
         nest,
         body=body[0] if body else None,
         result=result,
+        inside=inside,
         index=index,
         axes=tuple(axes),
         reduction=tuple(reduction),

@@ -26,7 +26,7 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.index import simplify
 from relay_tune.tensor.size import UndecidedSizeError, is_integer, is_symbolic, surely_less
-from relay_tune.tensor.walk import replace_nodes, sub_expressions
+from relay_tune.tensor.walk import axes_of, loads, replace_nodes, sub_expressions
 
 MAXIMUM_REGIONS = 256
 
@@ -45,11 +45,28 @@ class Region:
         axes: new axes that run over the box from 0.
         places: the tensor's indices in terms of them.
         body: the element there.
+        inside: which points of the axes are in the box; None if all are.
     """
 
     axes: tuple[Axis, ...]
     places: tuple[Scalar, ...]
     body: Scalar
+    inside: Scalar | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Period:
+    """What a select's condition takes modulo a number that does not divide the axis.
+
+    Attributes:
+        axis: the axis.
+        first: its first place where a period begins.
+        steps: the places of a period.
+    """
+
+    axis: Axis
+    first: int
+    steps: int
 
 
 def regions_of(axes: Sequence[Axis], body: Scalar) -> list[Region]:
@@ -102,7 +119,7 @@ def whole_periods(region: Region) -> list[Region]:
 
     A select by the place within a period (i % 4 < 2) stays; where the period divides the extent,
     the axis can be split and the places written out. What is left of a period is split at its
-    selects by larger parts of it (i // 2 < 1).
+    selects by larger parts of it (i // 2 < 1). Axes of open extent stay, but for lanes.
     """
     pending, finished = [region], list[Region]()
     while pending:
@@ -121,16 +138,34 @@ def whole_periods(region: Region) -> list[Region]:
 
 def _cut(region: Region) -> tuple[Axis, int] | None:
     """An axis and a place where a whole number of some select's periods begins or ends."""
-    for node in sub_expressions(region.body):
-        if isinstance(node, Select):
-            cut = _period_cut(node.condition, region.axes)
-            if cut is not None:
-                return cut
+    for period in periods(region):
+        axis, rest = period.axis, period.axis.extent % period.steps
+        if is_symbolic(axis.extent):
+            if period.first == 0 and are_lanes(region, axis):
+                return axis, axis.extent - rest
+        elif 0 < period.first < axis.extent:
+            return axis, period.first
+        elif rest and axis.extent > period.steps:
+            return axis, axis.extent - rest
     return None
 
 
-def _period_cut(condition: Scalar, axes: Sequence[Axis]) -> tuple[Axis, int] | None:
-    """Where to cut an axis that a condition takes modulo a period that does not divide it."""
+def are_lanes(region: Region, axis: Axis) -> bool:
+    """Whether results lie side by side along an axis, and what is loaded along no other one."""
+    if axis is not region.axes[-1]:
+        return False
+    others = {load.indices[-1] for load in loads(region.body)} & {*region.axes[:-1]}
+    return not others or any(axis in axes_of(load.indices[-1]) for load in loads(region.body))
+
+
+def periods(region: Region) -> Iterator[Period]:
+    """What selects of a region take modulo a number that may not divide the axis."""
+    for node in sub_expressions(region.body):
+        if isinstance(node, Select):
+            yield from _periods_of(node.condition, region.axes)
+
+
+def _periods_of(condition: Scalar, axes: Sequence[Axis]) -> Iterator[Period]:
     for node in sub_expressions(condition):
         if not isinstance(node, Binary) or not _is_modulo(node):
             continue
@@ -146,15 +181,8 @@ def _period_cut(condition: Scalar, axes: Sequence[Axis]) -> tuple[Axis, int] | N
         if steps < 2:
             continue
         first, rest = -before % steps, axis.extent % steps
-        if is_symbolic(axis.extent):
-            if first == 0 and is_symbolic(rest):
-                return axis, axis.extent - rest
-            continue
-        if 0 < first < axis.extent:
-            return axis, first
-        if rest and axis.extent > steps:
-            return axis, axis.extent - rest
-    return None
+        if first or is_symbolic(rest) or rest:
+            yield Period(axis, first, steps)
 
 
 def _split(region: Region, box_of: BoxOf) -> list[Region] | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
-from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.size import is_symbolic, nominal
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,11 @@ def _counting(axis: Axis, factor: int, size: int) -> tuple[int, RowAxis] | None:
 def _in_order(counting: list[tuple[int, RowAxis]], rows: int) -> tuple[RowAxis, ...] | None:
     """The axes, outermost first, if together they count every row once."""
     counted = 1
-    for stride, row_axis in sorted(counting, key=lambda found: found[0]):
+    for stride, row_axis in sorted(counting, key=lambda found: nominal(found[0])):
         if stride != counted:
             return None
         counted *= row_axis.extent
     if counted != rows:
         return None
-    ordered = sorted(counting, key=lambda found: -found[0])
+    ordered = sorted(counting, key=lambda found: -nominal(found[0]))
     return tuple(row_axis for _, row_axis in ordered)

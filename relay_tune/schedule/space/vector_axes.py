@@ -7,6 +7,7 @@ from relay_tune.machine.coefficients import Coefficients
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.walk import axes_of
 
 
 def vector_choices(analysis: NestAnalysis, machine: Machine) -> list[tuple[int, int]]:
@@ -14,8 +15,11 @@ def vector_choices(analysis: NestAnalysis, machine: Machine) -> list[tuple[int, 
     nest = analysis.nest
     lanes = max(1, machine.vectors.bytes // _widest(analysis))
     rated: list[tuple[float, int, int]] = []
+    apart = analysis.written_out
+    if nest.inside is not None:
+        apart = apart.union(axes_of(nest.inside))
     for place, axis in enumerate(nest.axes):
-        if axis in analysis.written_out:
+        if axis in apart:
             continue
         fitting = min(lanes, 1 << max(axis.extent - 1, 0).bit_length())
         if fitting > 1:

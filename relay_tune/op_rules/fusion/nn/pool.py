@@ -8,7 +8,7 @@ from math import prod
 from relay_tune.ir.expr import Call
 from relay_tune.op.nn.pool import pool_windows
 from relay_tune.op_rules.fusion.rule import FusionRule, Rows
-from relay_tune.op_rules.matching import static_shape
+from relay_tune.op_rules.matching import attribute, static_shape
 
 
 def _takes_rows(call: Call) -> frozenset[Rows]:
@@ -17,12 +17,14 @@ def _takes_rows(call: Call) -> frozenset[Rows]:
 
 def _is_side_by_side(call: Call) -> bool:
     """Whether the windows of a pooling share no element and leave none of the border out."""
-    data, result = static_shape(call.arguments[0]), static_shape(call)
     windows = pool_windows(call.attributes)
-    if data is None or result is None or prod(result) * prod(windows.size) > prod(data):
-        return False
     dense = all(step == 1 for step in windows.dilation)
-    return dense and windows.strides == windows.size and not any(windows.before + windows.after)
+    if not dense or windows.strides != windows.size or any(windows.before + windows.after):
+        return False
+    data, result = static_shape(call.arguments[0]), static_shape(call)
+    if data is None or result is None:
+        return not attribute(call, "ceil_mode")
+    return prod(result) * prod(windows.size) <= prod(data)
 
 
 RULES: Mapping[str, FusionRule] = dict.fromkeys(

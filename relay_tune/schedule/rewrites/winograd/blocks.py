@@ -50,6 +50,13 @@ RUNS = (24, 12)
 
 With 48 channels the estimates of both differ by 1 %, and each is one more plan for a build."""
 
+MOST_RUN_WEIGHTS = 3 << 20
+"""Bytes of transformed weights that runs may read again and again.
+
+The runs of an example are few, those of an image may be many: where weights leave the second cache
+far behind, as with 192 channels, all tiles are one block.
+"""
+
 Tile = tuple[int, int, int]
 """A number of images, of rows, and of columns of tiles."""
 
@@ -204,6 +211,8 @@ def tile_runs(convolution: Convolution, filtering: PlaneFiltering) -> TileRuns:
 def run_lengths(convolution: Convolution, filtering: PlaneFiltering) -> list[int]:
     """The tiles of the run that is worth a look, for images of dynamic height or width."""
     if not any(map(is_symbolic, convolution.image[1:])):
+        return []
+    if prod(convolution.taps_shape[2:]) * filtering.products * 4 > MOST_RUN_WEIGHTS:
         return []
     bytes_ = prod(convolution.depths[0]) * convolution.data.shape[-1] * filtering.products * 4
     return [tiles for tiles in RUNS if tiles * bytes_ <= MAXIMUM_LOCAL_BYTES][:1]

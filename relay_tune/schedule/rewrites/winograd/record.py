@@ -9,6 +9,7 @@ from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing, Rounding
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
 from relay_tune.schedule.rewrites.winograd.adjoint import match_taps_adjoint
 from relay_tune.schedule.rewrites.winograd.blocks import is_far, run_lengths, tile_counts
+from relay_tune.schedule.rewrites.winograd.cost import passing_cycles
 from relay_tune.schedule.rewrites.winograd.match import Convolution
 from relay_tune.schedule.rewrites.winograd.match_phases import match_filtered
 from relay_tune.schedule.rewrites.winograd.stages import winograd_program
@@ -107,5 +108,6 @@ WINOGRAD = Algorithm(
     exactness=Exactness(Mixing.TILE, Rounding.MORE),
     rewritten=_rewritten,
     grouped=in_blocks,
+    fixed_cycles=passing_cycles,
 )
 """Convolutions of three taps by filtering of tiles, in blocks of tiles."""

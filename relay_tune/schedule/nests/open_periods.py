@@ -1,0 +1,150 @@
+"""Axes of open extent with whole periods: the last one may end behind the axis.
+
+    before:  y[i] = select(i % 4 < 2, a[i // 4], b[i // 4]) + x[i]        i < n
+    after:   the same for i < (n + 3) // 4 * 4, with x[min(i, n - 1)], stored where i < n
+
+The axis can be split then, and the places of a period written out, by one nest for any size. Of
+tiles that lie one after the other each has a period, the last ones of rows and columns too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+
+from relay_tune.schedule.nests.regions import Period, Region, are_lanes, periods
+from relay_tune.tensor.affine import axis_affine
+from relay_tune.tensor.expression import Axis, Load, Scalar, binary
+from relay_tune.tensor.index import axis_range, simplify
+from relay_tune.tensor.size import (
+    ceiling_quotient,
+    is_multiple,
+    is_symbolic,
+    nominal,
+    surely_less,
+)
+from relay_tune.tensor.walk import axes_of, loads, replace_nodes, substitute
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Longer:
+    """An axis with whole periods.
+
+    Attributes:
+        count: an axis that counts the periods.
+        steps: the places of a period.
+        end: the place of the axis behind the last one that counts.
+        axis: the axis, which has the places of all periods.
+    """
+
+    count: Axis
+    steps: int
+    end: int
+    axis: Axis
+
+    @property
+    def last(self) -> Scalar:
+        """The axis, but the last place that counts where it is behind that."""
+        return binary("min", self.axis, self.end - 1)
+
+    @property
+    def split(self) -> Scalar:
+        """The axis as periods and places in them, which simplify its divisions."""
+        return self.count * self.steps + Axis(self.axis.name, self.steps)
+
+
+def _with_periods(axis: Axis, periods: int, steps: int, end: int) -> _Longer:
+    """An axis of that name with so many periods."""
+    return _Longer(Axis(axis.name, periods), steps, end, Axis(axis.name, periods * steps))
+
+
+def with_whole_periods(region: Region) -> Region:
+    """A region whose open axes have whole periods of its selects; itself where they have.
+
+    An axis along which elements are loaded side by side stays: its places are the lanes of vectors,
+    which agree on what is stored.
+    """
+    found: dict[Axis, _Longer] = {}
+    while (period := next(filter(partial(_is_ragged, region), periods(region)), None)) is not None:
+        old, steps = period.axis, period.steps
+        end = found.pop(old).end if old in found else old.extent
+        longer = _with_periods(old, ceiling_quotient(old.extent, steps), steps, end)
+        found[longer.axis] = longer
+        region = _with_axis(region, old, longer.axis)
+    for axis, number in _counted_periods(region, found).items():
+        before = found.pop(axis)
+        longer = _with_periods(axis, number, before.steps, before.end)
+        found[longer.axis] = longer
+        region = _with_axis(region, axis, longer.axis)
+    return _bounded(region, list(found.values())) if found else region
+
+
+def _counted_periods(region: Region, longer: Mapping[Axis, _Longer]) -> dict[Axis, int]:
+    """How many periods of an axis the tensors have that count them, where these are more.
+
+    Rows and columns of tiles: a pooling may use no result of the last ones.
+    """
+    counts = {each.count: axis for axis, each in longer.items()}
+    split = {axis: each.split for axis, each in longer.items()}
+    found: dict[Axis, int] = {}
+    for load in loads(region.body):
+        for index, extent in zip(load.indices, load.tensor.shape, strict=True):
+            form = axis_affine(simplify(index, split))
+            if form is None or not counts.keys() & form.terms.keys():
+                continue
+            if form.terms.keys() - {*counts, *region.axes}:
+                continue
+            steps = sorted(form.terms.items(), key=lambda term: nominal(term[1]))
+            ends = [*(step for _, step in steps[1:]), extent]
+            for (count, step), end in zip(steps, ends, strict=True):
+                if count in counts and is_multiple(end, step):
+                    found[counts[count]] = end // step
+    return {
+        axis: periods
+        for axis, periods in found.items()
+        if surely_less(longer[axis].count.extent - 1, periods)
+    }
+
+
+def _is_ragged(region: Region, period: Period) -> bool:
+    """Whether an open axis begins with a period and may end within one."""
+    axis = period.axis
+    if not is_symbolic(axis.extent) or period.first or are_lanes(region, axis):
+        return False
+    return not is_multiple(axis.extent, period.steps)
+
+
+def _with_axis(region: Region, old: Axis, new: Axis) -> Region:
+    replaced: dict[Axis, Scalar] = {old: new}
+    return Region(
+        axes=tuple(new if axis is old else axis for axis in region.axes),
+        places=tuple(simplify(place, replaced) for place in region.places),
+        body=simplify(region.body, replaced),
+    )
+
+
+def _bounded(region: Region, longer: Sequence[_Longer]) -> Region:
+    """A region that says where it is inside, and loads elements of tensors only."""
+    split = {each.axis: each.split for each in longer}
+    last = {each.axis: each.last for each in longer}
+    beyond: dict[Scalar, Scalar] = {
+        load: substitute(load, last) for load in loads(region.body) if not _lies_in(load, split)
+    }
+    inside = (binary("lt", each.axis, each.end) for each in longer)
+    body = replace_nodes(region.body, beyond)
+    return replace(region, body=body, inside=reduce(partial(binary, "and"), inside))
+
+
+def _lies_in(load: Load, split: Mapping[Axis, Scalar]) -> bool:
+    """Whether a load is of an element of its tensor wherever the axes that are longer are."""
+    if not split.keys() & set(axes_of(load)):
+        return True
+    for index, extent in zip(load.indices, load.tensor.shape, strict=True):
+        form = axis_affine(simplify(index, split))
+        if form is None:
+            return False
+        low, high = form.bounds(axis_range)
+        if not surely_less(-1, low) or not surely_less(high, extent):
+            return False
+    return True
