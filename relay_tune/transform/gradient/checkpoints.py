@@ -34,9 +34,12 @@ from relay_tune.transform.gradient.stand_ins import (
     is_checkpoint,
     result_of,
 )
+from relay_tune.transform.gradient.tapes import open_sizes
 from relay_tune.transform.gradient.typed_nodes import (
+    Binding,
     field_of,
     function_call,
+    let_block,
     packed,
     parameter,
     tuple_of,
@@ -129,11 +132,18 @@ def arguments_again(code: BlockCode, call: Call, adjoint: Adjoint) -> list[Expr]
 
 
 def function_again(function: Function, forward: str, tape: Type) -> Function:
-    """The function that gives the tape alone of what `forward` gives, a result and a tape."""
+    """The function that gives the tape alone of what `forward` gives, a result and a tape.
+
+    The type of the result is told: a function that never returns says none itself.
+    """
     params = tuple(parameter(each.name, type_of(each)) for each in function.params)
-    run = variable("run", TupleType((type_of(function.body), tape)))
-    whole = function_call(forward, params, type_of(run))
-    return Function(params, field_of(whole, 1), span=function.span)
+    type_ = type_of(function.body)
+    run = variable("run", TupleType((type_, tape)))
+    bindings: list[Binding] = [
+        (run, function_call(forward, params, type_of(run))),
+        (parameter("result", open_sizes(type_)), field_of(run, 0)),
+    ]
+    return Function(params, let_block(bindings, field_of(run, 1)), span=function.span)
 
 
 def _again(code: BlockCode, value: Expr, after: Expr) -> Expr:

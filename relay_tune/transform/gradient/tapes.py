@@ -42,7 +42,7 @@ class Tapes:
         header = GlobalTypeVar(self.names.new(title(function, "tape")))
         constructors = [
             Constructor(
-                self.names.new(title(function, name)), tuple(map(_open_sizes, types)), header, tag
+                self.names.new(title(function, name)), tuple(map(open_sizes, types)), header, tag
             )
             for tag, (name, types) in enumerate(zip(titles, saved, strict=True))
         ]
@@ -90,13 +90,13 @@ class Tapes:
             if found is None:
                 return part
             # Names of sizes are those of the function, of which there may be several calls here.
-            return _open_sizes(self._known(found, (*inside, part)))
+            return open_sizes(self._known(found, (*inside, part)))
 
         return map_leaves(type_, leaf)
 
 
-def _open_sizes(type_: Type) -> Type:
-    """The type of a field or of another function's tape: no size has a name."""
+def open_sizes(type_: Type) -> Type:
+    """A type of which no size has a name, as that of a field or of a call of another function."""
 
     def leaf(part: Type) -> Type:
         if not isinstance(part, TensorType):

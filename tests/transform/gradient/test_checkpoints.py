@@ -105,6 +105,21 @@ def test_closures_recursion_data_and_cells_inside(difference):
     np.testing.assert_allclose(found[1], wanted[1], rtol=1e-13)
 
 
+def test_a_function_that_never_returns(after):
+    found = after(
+        """
+        type Never {}
+        def @absurd(%n: Never) -> float32 { match? (%n) {} }
+        def @f(%x: float32, %n: Option) -> float32 {
+          match (%n) { None => { %x * %x }, Some(%v) => { checkpoint(@absurd)(%v) * %x } }
+        }
+        type Option { Some(Never), None }
+        def @main(%x: float32) { grad(@f, wrt=[0])(%x, None()) }
+        """
+    )
+    assert rt.interpret(found, 3.0) == (9, (6,))
+
+
 def test_cells_of_others_are_refused(after):
     shared = """
     def @main(%x: float32) { grad(@f)(%x) }
