@@ -24,7 +24,7 @@ from relay_tune.ir.expr import Call, Constant, Expr, Function, GlobalVar, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op_rules.gradient.rule import Adjoint
-from relay_tune.op_rules.typed import call as operator_call
+from relay_tune.op_rules.typed import call
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.block_code import BlockCode
 from relay_tune.transform.gradient.stand_ins import (
@@ -79,16 +79,14 @@ class Checkpoint:
         assert isinstance(self.value.callee, GlobalVar)
         return self.value.callee.name
 
-    def itself(self, call: Call) -> Call:
+    def itself(self, call_: Call) -> Call:
         """The call of the function itself for a call of the one that stands for it."""
-        return called(self.function, self.value, call.arguments)
+        return called(self.function, self.value, call_.arguments)
 
     def written(self) -> Expr:
         """The value, as a call of what the operator gives."""
         plain = fresh_copy(Function(self.function.params, self.value))
-        return Call(
-            operator_call("checkpoint", plain), self.function.params, span=self.function.span
-        )
+        return Call(call("checkpoint", plain), self.function.params, span=self.function.span)
 
     def require_no_cells(self, types: AdjointTypes) -> None:
         """BuildError where cells are shared with others: the second run would find other values."""
@@ -102,8 +100,8 @@ class Checkpoint:
         return BuildError(
             f"The checkpoint of @{self.name} {what}.",
             where=self.function.span,
-            notes=("It is computed again for derivatives, when the cell may hold another value.",),
-            remedy="Let the function take the value of the cell, and return the new one.",
+            notes=("Derivatives compute it twice, and the cell may hold another value by then.",),
+            remedy="Give it the value of the cell, and have it return the new one.",
         )
 
 
@@ -116,7 +114,7 @@ def checkpoints(module: Module) -> dict[str, Checkpoint]:
     }
 
 
-def arguments_again(code: BlockCode, call: Call, adjoint: Adjoint) -> list[Expr]:
+def arguments_again(code: BlockCode, call_: Call, adjoint: Adjoint) -> list[Expr]:
     """The arguments of a call, to compute it again when the adjoint of its result is known.
 
     Where some are computed here, others stay what they are, such as weights: they are there all the
@@ -124,10 +122,10 @@ def arguments_again(code: BlockCode, call: Call, adjoint: Adjoint) -> list[Expr]
     """
     after = _tensors(adjoint)
     known = packed(after) if after else tuple_of(())
-    computed = [each for each in call.arguments if each in code.of.definitions]
+    computed = [each for each in call_.arguments if each in code.of.definitions]
     return [
         _again(code, each, known) if each in computed or not computed else each
-        for each in call.arguments
+        for each in call_.arguments
     ]
 
 
@@ -153,7 +151,7 @@ def _again(code: BlockCode, value: Expr, after: Expr) -> Expr:
             return value
         case TensorType():
             name = value.name if isinstance(value, Var) else "field"
-            return code.bound(f"{name}_again", operator_call("again", value, after))
+            return code.bound(f"{name}_again", call("again", value, after))
         case TupleType():
             fields = (field_of(value, place) for place in range(len(type_.fields)))
             return tuple_of(_again(code, each, after) for each in fields)

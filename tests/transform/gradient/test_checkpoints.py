@@ -131,7 +131,7 @@ def test_cells_of_others_are_refused(after):
     """
     with pytest.raises(BuildError, match="takes %cell, which holds a cell") as found:
         after(shared)
-    assert "Let the function take the value of the cell" in str(found.value)
+    assert "Give it the value of the cell" in str(found.value)
     assert ":6:" in str(found.value)
     with pytest.raises(BuildError, match="returns a cell"):
         after(

@@ -22,7 +22,7 @@ from relay_tune.schedule.rewrites.winograd.match import Convolution
 from relay_tune.schedule.rewrites.winograd.transforms import Filtering, PlaneFiltering
 from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES
 from relay_tune.tensor.expression import INDEX, Scalar, binary, literal
-from relay_tune.tensor.size import ceiling_quotient, is_symbolic
+from relay_tune.tensor.size import ceiling_quotient, is_symbolic, nominal
 
 LEAST_TILES, MOST_TILES = 12, 40
 """Fewer tiles, of all slices, fill no register tile twice; more have no place in near caches.
@@ -239,9 +239,13 @@ def tile_counts(convolution: Convolution, filtering: PlaneFiltering) -> list[int
 
 
 def is_far(convolution: Convolution, filtering: PlaneFiltering) -> bool:
-    """Whether the transformed data of all tiles are too many for the caches, unlike the taps."""
+    """Whether the transformed data of all tiles are too many for the caches, unlike the taps.
+
+    Those of the example where sizes are open.
+    """
     shape = convolution.taps_shape
-    data = prod(_counts(convolution, filtering)) * prod(convolution.depths[0]) * shape[-2]
+    tiles = nominal(prod(_counts(convolution, filtering)))
+    data = tiles * prod(convolution.depths[0]) * shape[-2]
     bytes_of_data = filtering.products * data * 4
     return bytes_of_data >= max(FAR_BYTES, filtering.products * prod(shape[2:]) * 4)
 
