@@ -44,7 +44,7 @@ def with_value_alone(function: Function) -> Function:
     values = bindings_of(function.body)
     whole = result_of(function.body)
     assert isinstance(whole, Call)
-    used: dict[Expr, Expr] = {var: each for var, each in values.items()}  # noqa: C416
+    used: dict[Expr, Expr] = dict(values.items())
     value = whole.arguments[0]
     return with_body(function, substituted(used.get(value, value), used))
 
