@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,14 +19,13 @@ from relay_tune.op_rules.matching import (
 from relay_tune.op_rules.parallel.layers import channels_of, sample_layer
 from relay_tune.op_rules.quantize.affine import Affine
 from relay_tune.op_rules.typed import constant_of, recall
-from relay_tune.remembered import remembered
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.layout.kernel_cost import kernel_cycles
 
 
 @dataclass(frozen=True, slots=True)
 class IntegerCosts:
-    """Estimates for layers, each of which is made once, also for several programs of one search.
+    """Estimates for layers.
 
     Attributes:
         machine: that runs the program.
@@ -53,19 +51,8 @@ class IntegerCosts:
             return False
 
     def _cycles(self, layer: Call, weight: str | None) -> float:
-        types = [tensor_type(each) for each in layer.arguments]
-        key = layer.callee, repr((layer.attributes, types, weight))
-        known = _known_cycles(self.machine, self.accuracy)
-        if key not in known:
-            params, body = _sample(layer, weight)
-            known[key] = kernel_cycles(params, body, self.machine, self.accuracy)
-        return known[key]
-
-
-@remembered(16)
-def _known_cycles(machine: Machine, accuracy: Accuracy) -> dict[Hashable, float]:
-    """The estimates of a build, by operator, attributes and types."""
-    return {}
+        params, body = _sample(layer, weight)
+        return kernel_cycles(params, body, self.machine, self.accuracy)
 
 
 def _product(layer: Call, found: Affine) -> Call | None:
