@@ -18,9 +18,10 @@ from relay_tune.frontend.onnx_export.to_onnx import to_onnx
 from relay_tune.ir.module import Module
 from relay_tune.new_files import new_files
 from relay_tune.quantization.calibration_data import CalibrationData
+from relay_tune.quantization.options import SEARCHED
 from relay_tune.quantization.programs import input_types
 from relay_tune.quantization.report import QuantizationReport
-from relay_tune.tuning.precision.quantize import SEARCHED, quantize
+from relay_tune.tuning.precision.quantize import quantize
 from relay_tune.tuning.tuned_build import build
 from relay_tune.tuning.turns import time_in_turns
 from relay_tune.typing.infer import infer_types

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from relay_tune.quantization.quantize import FLOAT32, INT8
+from relay_tune.quantization.options import FLOAT32, INT8
 from search import Choice, Genome, Space
 
 Precisions: TypeAlias = Mapping[str, str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from relay_tune.quantization.choose import fewest
-from relay_tune.quantization.quantize import INT8
+from relay_tune.quantization.options import INT8
 from relay_tune.tuning.precision.choice import Precisions, PrecisionSpace
 
 LEAST_SAVED = 1e-6

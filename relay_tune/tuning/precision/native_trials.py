@@ -15,8 +15,8 @@ from relay_tune.codegen.target import Target
 from relay_tune.ir.module import Module
 from relay_tune.quantization.calibrated import Calibrated
 from relay_tune.quantization.loss import mean_loss
+from relay_tune.quantization.options import INT8
 from relay_tune.quantization.programs import results
-from relay_tune.quantization.quantize import INT8
 from relay_tune.runtime.model import Model
 from relay_tune.tuning.precision.choice import Precisions, layers_in
 from relay_tune.tuning.precision.trials import Measured

@@ -16,21 +16,14 @@ from relay_tune.ending_signals import ending_signals
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.ir.structural import structural_hash
-from relay_tune.quantization.calibrated import Calibrated, Means, calibrate, quantizable_layers
+from relay_tune.quantization.calibrated import Calibrated, calibrate, quantizable_layers
 from relay_tune.quantization.calibration_data import FEW_TO_DIVIDE, CalibrationData, Given
 from relay_tune.quantization.loss import Loss, output_error
+from relay_tune.quantization.options import FLOAT32, INT8, SEARCHED, QuantizationOptions
 from relay_tune.quantization.prepared import prepared
 from relay_tune.quantization.programs import input_types
-from relay_tune.quantization.quantize import (
-    FLOAT32,
-    INT8,
-    SCHEMES,
-    check_options,
-    stored_type,
-    tell_layers,
-    tell_samples,
-)
 from relay_tune.quantization.quantize import quantize as quantize_by_scheme
+from relay_tune.quantization.quantize import tell_layers, tell_samples
 from relay_tune.quantization.report import Compared, QuantizationReport
 from relay_tune.quantization.weight_only import JUDGED
 from relay_tune.remembered import results_for_one_build
@@ -46,9 +39,6 @@ from relay_tune.tuning.precision.neighbours import neighbours, shares
 from relay_tune.tuning.precision.search import Found, PrecisionSearch, Problem
 from relay_tune.tuning.precision.trials import Measured
 from relay_tune.tuning.tuned_build import BuildSchedules, Coverage
-
-SEARCHED = "auto"
-"""The scheme that is searched for."""
 
 DEFAULT_MINUTES = 3.0
 
@@ -106,30 +96,18 @@ def quantize(
     with the best choice so far. Raises InputError for samples that do not fit, and where no layer
     can be quantized.
     """
-    check_options(scheme, method, activations, max_loss, (*SCHEMES, SEARCHED))
-    given = {"log": log, "minutes": minutes, "seed": seed, "report": report}
+    options = QuantizationOptions(scheme, method, activations, max_loss, loss, threads)
     if scheme != SEARCHED:
-        _refuse_given(scheme, given)
-        return quantize_by_scheme(
-            module,
-            calibration=calibration,
-            scheme=scheme,
-            method=method,
-            activations=activations,
-            max_loss=max_loss,
-            loss=loss,
-            threads=threads,
-            details=details,
-        )
+        _refuse_given(scheme, {"log": log, "minutes": minutes, "seed": seed, "report": report})
+        return quantize_by_scheme(module, options, calibration, details)
     bound, wanted = _required(max_loss, calibration)
     seconds = 60.0 * _minutes(minutes)
-    options = TuningOptions(seed=0 if seed is None else seed)
+    first = TuningOptions(seed=0 if seed is None else seed).seed
     tell = function_argument(_silent if report is None else report, "report")
-    judged = function_argument(loss, "loss")
     count = thread_count(threads)
     schedules = _schedules(log, count)
     network = prepared(module)
-    means = Means(stored_type(activations), method, judged, threads)
+    means = options.means()
     quantizable_layers(network, means.dtype)
     samples = CalibrationData(wanted, input_types(network))
     ranges, held_out = samples.held_out(JUDGED)
@@ -143,7 +121,7 @@ def quantize(
             problem = _problem(calibrated, alone, bound)
             tell(_beginning(problem, seconds))
             logged = LoggedTrials(trials, memory)
-            found = PrecisionSearch(problem, logged, seconds, options.seed, tell).run()
+            found = PrecisionSearch(problem, logged, seconds, first, tell).run()
     told.choices = {name: trials.module(each) for name, each in found.named.items()}
     _tell(told, calibrated, found, problem, samples)
     return told.steps["realize"]

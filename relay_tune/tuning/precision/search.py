@@ -15,7 +15,7 @@ from math import hypot, isfinite
 from statistics import median
 
 from relay_tune.quantization.choose import worst_first
-from relay_tune.quantization.quantize import INT8
+from relay_tune.quantization.options import INT8
 from relay_tune.time_limit import TimeIsOver, time_limit
 from relay_tune.tuning.precision.choice import Precisions, PrecisionSpace, layers_in
 from relay_tune.tuning.precision.ladder import by_loss_for_time, rung

@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 
-from relay_tune.quantization.quantize import FLOAT32, INT8
+from relay_tune.quantization.options import FLOAT32, INT8
 from relay_tune.tuning.precision.choice import Precisions, PrecisionSpace
 from relay_tune.tuning.precision.search import Problem
 from relay_tune.tuning.precision.trials import Measured

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from relay_tune.quantization.options import FLOAT32, INT8
 from relay_tune.quantization.prepared import prepared
-from relay_tune.quantization.quantize import FLOAT32, INT8
 from relay_tune.transform.quantize.layers import layers_of
 from relay_tune.tuning.precision.choice import PrecisionSpace, layers_in
 from relay_tune.tuning.precision.ladder import by_loss_for_time, rung

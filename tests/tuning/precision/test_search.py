@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from relay_tune.errors import InputError
-from relay_tune.quantization.quantize import FLOAT32, INT8
+from relay_tune.quantization.options import FLOAT32, INT8
 from relay_tune.tuning.precision.logged_trials import LoggedTrials, LogMemory, OwnMemory
 from relay_tune.tuning.precision.search import Found, PrecisionSearch
 from tests.tuning.precision.simulated_trials import SimulatedTrials

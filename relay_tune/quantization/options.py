@@ -1,0 +1,87 @@
+"""What users choose of a network in fewer bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from relay_tune.arguments import did_you_mean, function_argument
+from relay_tune.codegen.target import native_target
+from relay_tune.errors import InputError
+from relay_tune.machine.pattern import SIGNED_BYTES, UNSIGNED_BY_SIGNED
+from relay_tune.op_rules.quantize.affine import BYTES
+from relay_tune.quantization.calibrated import Means
+from relay_tune.quantization.choose import AUTO
+from relay_tune.quantization.loss import Loss
+from relay_tune.quantization.ranges import METHODS
+from relay_tune.quantization.weight_only import WEIGHT_TYPES
+
+INT8, FLOAT32 = "int8", "float32"
+
+SEARCHED = "auto"
+"""The scheme that is searched for."""
+
+SCHEMES = (INT8, *WEIGHT_TYPES, SEARCHED)
+
+ACTIVATIONS: Mapping[str, Sequence[str]] = {
+    "w8": ("float32", "int8"),
+    "w4": ("float32", "int8"),
+    "bf16": ("float32",),
+}
+"""What data may become beside weights of a scheme; bytes where this does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizationOptions:
+    """The arguments of `relay_tune.quantize` that hold for every scheme, under its names.
+
+    Raises InputError for values that cannot be.
+    """
+
+    scheme: str
+    method: str
+    activations: str
+    max_loss: float | None
+    loss: Loss
+    threads: int | None
+
+    def __post_init__(self) -> None:
+        known = (
+            ("scheme", self.scheme, SCHEMES),
+            ("method", self.method, (AUTO, *METHODS)),
+            ("type of activations", self.activations, (AUTO, *self._activations())),
+        )
+        for what, value, values in known:
+            if value not in values:
+                raise InputError(
+                    f"There is no {what} {value!r} of quantization.",
+                    remedy=did_you_mean(str(value), values, f"Use one of: {', '.join(values)}."),
+                )
+        _check_largest_loss(self.max_loss)
+        function_argument(self.loss, "loss")
+
+    def _activations(self) -> Sequence[str]:
+        return ACTIVATIONS.get(self.scheme, BYTES)
+
+    def means(self) -> Means:
+        """What data are calibrated with, on this machine."""
+        return Means(_stored_type(self.activations), self.method, self.loss, self.threads)
+
+
+def _stored_type(wanted: str) -> str:
+    """The type that this machine multiplies with signed weights, unless one is wanted."""
+    if wanted != AUTO:
+        return wanted
+    products = native_target().machine.dot_products
+    is_signed = SIGNED_BYTES.name in products and UNSIGNED_BY_SIGNED.name not in products
+    return "int8" if is_signed else "uint8"
+
+
+def _check_largest_loss(max_loss: float | None) -> None:
+    is_number = isinstance(max_loss, int | float) and not isinstance(max_loss, bool)
+    if max_loss is not None and not (is_number and 0 < max_loss < inf):
+        raise InputError(
+            f"The largest loss is {max_loss!r}, but must be a finite number above 0.",
+            remedy="Give a part of the outputs' magnitude, for example 0.02.",
+        )
