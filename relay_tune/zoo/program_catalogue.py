@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
+from relay_tune.ir.module import Module
 from relay_tune.runtime.data_values import data_value, list_value
 from relay_tune.runtime.interpreter.values import ConstructorValue
 from relay_tune.std import prelude
 from relay_tune.zoo.programs import Inputs, Sizes, ZooProgram
 
 LEAVES = 30
-TREE = prelude("Tree")
 
 
 def _name_to_write(random: np.random.Generator, sizes: Sizes) -> Inputs:
@@ -48,7 +50,13 @@ def _node(
     random: np.random.Generator, features: int, *children: ConstructorValue
 ) -> ConstructorValue:
     value = random.standard_normal((1, features)).astype(np.float32)
-    return data_value(TREE, "Rose", value, list_value(children))
+    return data_value(_trees(), "Rose", value, list_value(children))
+
+
+@cache
+def _trees() -> Module:
+    """The data type of rose trees; read when it is first asked for, not by every process."""
+    return prelude("Tree")
 
 
 PROGRAMS = {
