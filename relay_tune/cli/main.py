@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import math
 import os
 import signal
 import sys
@@ -21,11 +20,10 @@ from typing import NoReturn
 from relay_tune import __version__
 from relay_tune.cli.address_space import require_address_space
 from relay_tune.cli.exit_codes import FAILED, INTERRUPTED, TERMINATED, WRONG_USAGE
-from relay_tune.cli.started import begin, running_seconds
+from relay_tune.cli.started import begin
 from relay_tune.ending_signals import ending_signals
 from relay_tune.errors import RelayError
 from relay_tune.own_packages import check_own_packages
-from relay_tune.time_limit import TimeIsOver, time_limit
 
 VERBS = {
     "run": "tune a model on this machine and build it: the main job",
@@ -86,17 +84,10 @@ def _run(given: Sequence[str]) -> int:
         arguments, unknown = parser.parse_known_args(given)
         if unknown:
             arguments.refuse(f"unrecognized arguments: {' '.join(unknown)}")
-        minutes = getattr(arguments, "minutes", None) or math.inf
-        with time_limit(60.0 * minutes - running_seconds()):
-            verb = import_module(f"relay_tune.cli.{arguments.verb}")
+        verb = import_module(f"relay_tune.cli.{arguments.verb}")
         code: int = verb.run(arguments)
         sys.stdout.flush()
         return code
-    except TimeIsOver:
-        return _failed(
-            "Nothing was measured: the time was over before the command was loaded.\n"
-            "  help: Allow more --minutes, or wait until the machine has less other work."
-        )
     except RelayError as error:
         return _failed(error.render())
     except BrokenPipeError:  # the reader of our output has seen enough, as in `tune show | head`

@@ -21,7 +21,8 @@ def report_text(
 ) -> str:
     """A table of the kernels and a few lines, or JSON with `--json`.
 
-    `library` is the file that was written; where there is none, `reason` says why.
+    `library` is the file that was written; where there is none, or nothing was measured for it,
+    `reason` says why.
     """
     if arguments.json:
         return json.dumps(_fields(arguments, result, library, reason), indent=2)

@@ -1,6 +1,7 @@
 """Tune a model on this machine, then build it as a shared library with a C header.
 
-What is measured goes into the log at once: stop it at any time (Ctrl-C) and start it again.
+What is measured goes into the log at once: stop it at any time (Ctrl-C) and start it again. The
+library is built in any case, also where the time is over before.
 """
 
 from __future__ import annotations
@@ -37,10 +38,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--trials",
         type=positive,
         metavar="N",
-        help="stop after N candidates, those in the log included (default: 64 for each kernel)",
+        help="stop after N candidates, those in the log included (default: no limit but the time)",
     )
     parser.add_argument(
-        "--minutes", type=positive_real, metavar="M", help="stop after M minutes (default: 3)"
+        "--minutes",
+        type=positive_real,
+        metavar="M",
+        help="tune for M minutes (default: 3)",
     )
     parser.add_argument(
         "--seed", type=seed, default=0, metavar="S", help="of the search (default: 0)"
