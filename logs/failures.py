@@ -24,7 +24,7 @@ _EXPLANATIONS: tuple[tuple[tuple[int, ...], str, str], ...] = (
     (
         _READ_ONLY_CODES,
         "the log cannot be written",
-        "make the file and its folder writable, or open it with readonly=True",
+        "make the file and its folder writable, or use another log",
     ),
     (
         _STORAGE_CODES,

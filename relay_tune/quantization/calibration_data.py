@@ -21,8 +21,9 @@ Given: TypeAlias = (
 )
 """What users give: arrays by name, an iterable of those, or a file or folder of them."""
 
-ROWS = 16
-"""How many rows of an array are one sample where the model takes any number."""
+ROWS, SAMPLES = 16, 16
+"""How many rows of an array are one sample at most where the model takes any number, and into how
+many samples a longer array is divided at least."""
 
 HELD_OUT, FEW_TO_DIVIDE = 4, 8
 """One of so many samples at most is kept apart from ranges; of fewer samples none is."""
@@ -46,6 +47,18 @@ class _Part:
     read: Callable[[], Arrays]
 
 
+class Sample(dict[str, np.ndarray]):
+    """The inputs of one call by name.
+
+    Attributes:
+        place: where they were given, for messages.
+    """
+
+    def __init__(self, arrays: Arrays, place: str) -> None:
+        super().__init__(arrays)
+        self.place = place
+
+
 class CalibrationData:
     """Samples of one model; files are read anew for each walk, one at a time.
 
@@ -62,8 +75,8 @@ class CalibrationData:
         self._is_first = True
         self.count = 0
         for part in self._parts:
-            for place, sample in enumerate(self._samples(part)):
-                _check_finite(sample, f"{part.name}, sample {place}")
+            for sample in self._samples(part):
+                _check_finite(sample)
                 self.count += 1
         self._is_first = False
         if not self.count:
@@ -72,16 +85,16 @@ class CalibrationData:
                 remedy="Give inputs as the model will see them, a hundred or so.",
             )
 
-    def __iter__(self) -> Iterator[Arrays]:
-        """The samples in order, arrays by input."""
+    def __iter__(self) -> Iterator[Sample]:
+        """The samples in order."""
         for part in self._parts:
             yield from self._samples(part)
 
-    def spread(self, most: int) -> list[Arrays]:
+    def spread(self, most: int) -> list[Sample]:
         """So many samples, spread over all."""
         return self._each(max(1, -(-self.count // most)))
 
-    def held_out(self, most: int) -> tuple[Iterable[Arrays], list[Arrays]]:
+    def held_out(self, most: int) -> tuple[Iterable[Sample], list[Sample]]:
         """Most of the samples, and up to so many others that are spread over all.
 
         Of few samples both are all: there are not enough for a range from some of them.
@@ -91,14 +104,18 @@ class CalibrationData:
         step = max(HELD_OUT, -(-self.count // most))
         return _Others(self, step), self._each(step)
 
-    def _each(self, step: int) -> list[Arrays]:
+    def _each(self, step: int) -> list[Sample]:
         return [sample for place, sample in enumerate(self) if place % step == 0]
 
-    def _samples(self, part: _Part) -> Iterator[Arrays]:
+    def _samples(self, part: _Part) -> Iterator[Sample]:
         arrays = part.read()
         _check_names(arrays, self._inputs, part.name)
         rows = {name: _rows(arrays[name], type_) for name, type_ in self._inputs.items()}
-        counts = {name: len(arrays[name]) // size for name, size in rows.items() if size}
+        counts = {
+            name: _count(len(arrays[name]), size, self._inputs[name])
+            for name, size in rows.items()
+            if size
+        }
         count = min(counts.values(), default=1)
         for name, found in counts.items():
             if found != count:
@@ -108,12 +125,13 @@ class CalibrationData:
                     where=part.name,
                     remedy="Give as many samples of each input.",
                 )
-        self.left_over += _left_over(arrays, rows) if self._is_first else 0
+        self.left_over += _left_over(arrays, rows, counts) if self._is_first else 0
         for place in range(count):
-            yield {
+            sample = {
                 name: _checked(_slice(arrays[name], rows[name], place), type_, name, part.name)
                 for name, type_ in self._inputs.items()
             }
+            yield Sample(sample, f"{part.name}, sample {place}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +141,20 @@ class _Others:
     data: CalibrationData
     step: int
 
-    def __iter__(self) -> Iterator[Arrays]:
+    def __iter__(self) -> Iterator[Sample]:
         return (each for place, each in enumerate(self.data) if place % self.step)
 
 
-def _left_over(arrays: Arrays, rows: Mapping[str, int]) -> int:
-    return max((len(arrays[name]) % size for name, size in rows.items() if size), default=0)
+def _count(length: int, rows: int, type_: TensorType) -> int:
+    """How many samples an array has; the last one may have fewer rows where any number will do."""
+    is_open = bool(type_.shape) and not isinstance(type_.shape[0], int)
+    return -(-length // rows) if is_open else length // rows
+
+
+def _left_over(arrays: Arrays, rows: Mapping[str, int], counts: Mapping[str, int]) -> int:
+    """How many rows are in no sample."""
+    left = (len(arrays[name]) - count * rows[name] for name, count in counts.items())
+    return max([0, *left])
 
 
 def _parts(given: object, inputs: Mapping[str, TensorType]) -> Sequence[_Part]:
@@ -193,7 +219,7 @@ def _rows(array: np.ndarray, type_: TensorType) -> int:
     if not wanted or len(shape) != len(wanted):
         return 0
     if not isinstance(wanted[0], int):
-        return ROWS if shape[0] > ROWS else 0
+        return min(ROWS, max(1, shape[0] // SAMPLES)) if shape[0] > ROWS else 0
     return wanted[0] if wanted[0] and shape[0] > wanted[0] else 0
 
 
@@ -212,7 +238,7 @@ def _checked(array: np.ndarray, type_: TensorType, name: str, where: str) -> np.
         ) from error
 
 
-def _check_finite(sample: Arrays, where: str) -> None:
+def _check_finite(sample: Sample) -> None:
     for name, array in sample.items():
         if array.dtype.kind in "biu":
             continue
@@ -220,6 +246,6 @@ def _check_finite(sample: Arrays, where: str) -> None:
         if wrong:
             raise InputError(
                 f"Input {name!r} has {wrong} element(s) that are NaN or infinite.",
-                where=where,
+                where=sample.place,
                 remedy="Leave such samples out.",
             )

@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from relay_tune.building.build import build
-from relay_tune.errors import InputError
+from relay_tune.errors import InputError, RelayError
 from relay_tune.ir.expr import Expr, Function, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType, TupleType
 from relay_tune.op_rules.typed import tuple_of
+from relay_tune.quantization.calibration_data import Sample
 from relay_tune.runtime.model import Model
 
 
@@ -52,6 +53,11 @@ def input_types(module: Module) -> dict[str, TensorType]:
 
 
 def results(model: Model, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    """The outputs of a call as arrays."""
-    found = model.run(dict(inputs))
+    """The outputs of a call as arrays; errors of a call name the sample."""
+    try:
+        found = model.run(dict(inputs))
+    except RelayError as error:
+        if isinstance(inputs, Sample):
+            error.where = inputs.place
+        raise
     return [np.asarray(each) for each in found]

@@ -111,10 +111,10 @@ class QuantizationReport:
 
     def _summary(self) -> str:
         stored = [each.precision for each in self.layers if each.precision != "float32"]
-        kinds = "/".join(dict.fromkeys(stored)) or "other types"
+        kinds = "/".join(dict.fromkeys(stored)) or "fewer bits"
         loss = "" if self.loss is None else f", loss {_loss_text(self.loss)}"
-        ranges = f", ranges by {self.method}" if self.losses else " weights"
-        return f"{len(stored)} of {counted(len(self.layers), 'layer')} in {kinds}{ranges}{loss}"
+        what = f"in {kinds}, ranges by {self.method}" if self.losses else f"with weights in {kinds}"
+        return f"{len(stored)} of {counted(len(self.layers), 'layer')} {what}{loss}"
 
     def _table(self) -> list[str]:
         is_searched = bool(self.compared)

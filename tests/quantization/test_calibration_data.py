@@ -53,7 +53,9 @@ def test_rows_that_are_no_whole_batch_are_counted() -> None:
 
 def test_open_sizes_are_taken_as_they_come() -> None:
     assert shapes(CalibrationData([ROWS[:5], ROWS[:1]], OPEN)) == [(5, 3), (1, 3)]
-    assert shapes(CalibrationData(np.zeros((40, 3), "float32"), OPEN)) == [(16, 3), (16, 3)]
+    few, many = (CalibrationData(np.zeros((n, 3), "float32"), OPEN) for n in (41, 1000))
+    assert shapes(few) == [(2, 3)] * 20 + [(1, 3)] and few.left_over == 0
+    assert shapes(many) == [(16, 3)] * 62 + [(8, 3)]
 
 
 def test_an_input_may_be_the_same_for_all_samples() -> None:

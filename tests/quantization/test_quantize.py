@@ -163,3 +163,21 @@ def test_options_that_cannot_be(options: dict[str, object], message: str) -> Non
             bound(DENSE.replace("n,", "1,")),
             **{"calibration": data, "method": "minmax", "threads": 1, **options},
         )
+
+
+ROWS_OF_A_TABLE = """
+def @main(%i: Tensor[(2), int64], %t: Tensor[(6, 8), float32], %w: Tensor[(4, 8), float32]) {
+  nn.dense(take(%t, %i, axis=0, mode="raise"), %w)
+}"""
+
+
+def test_a_sample_that_cannot_run_is_named() -> None:
+    with pytest.raises(rt.RelayError, match="out of range") as raised:
+        table = bound(ROWS_OF_A_TABLE, free=("i",))
+        rt.quantize(table, calibration=np.array([0, 5, 1, 6]), method="minmax", threads=1)
+    assert raised.value.where == "the calibration data, sample 1"
+
+
+def test_a_table_alone_in_other_types_is_told_as_no_layer() -> None:
+    report = rt.QuantizationReport(bytes_before=8, bytes_after=4)
+    assert str(report).startswith("0 of 0 layers with weights in fewer bits\n")

@@ -90,7 +90,10 @@ class _FunctionWriter:
             raise UnsupportedOperatorError(
                 f"{len(self._problems)} construct(s) of the module cannot be written as ONNX.",
                 notes=tuple(self._problems),
-                remedy="Export a module of plain operators, before layouts and fusion are chosen.",
+                remedy=(
+                    "Export a module of plain operators, before layouts and fusion are chosen, or "
+                    "write Relay text (model.relay), which has all of the language."
+                ),
             )
 
     def declare_outputs(self, names: Sequence[str]) -> list[ValueInfoProto]:
