@@ -191,6 +191,10 @@ class NoNativeCodeError(BuildError):
     REMEDY = "Run it with rt.interpret, which knows the whole language."
 
 
+class SystemLimitError(RelayError):
+    """A limit of the system on threads, processes or open files."""
+
+
 class TuningError(RelayError):
     """A tuning run that cannot start or that measured nothing."""
 

@@ -20,6 +20,7 @@ from relay_tune.codegen.worker_pool import WorkerPool
 from relay_tune.codegen.worker_process import start_worker
 from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.system_limits import told_limits
 
 
 class BuildWorkers:
@@ -110,11 +111,13 @@ class Compiling:
 
     def submit(self, text: str) -> Future[bytes]:
         """The object file of an LLVM module, some time later; BuildError if LLVM rejects it."""
-        return self._threads.submit(self._compiled, text)
+        with told_limits():
+            return self._threads.submit(self._compiled, text)
 
     def sessions(self, has_objects: bool) -> Future[tuple[bytes, ...]]:
         """The object files that all programs have in common (`session_objects`)."""
-        return self._threads.submit(session_objects, self._target, has_objects)
+        with told_limits():
+            return self._threads.submit(session_objects, self._target, has_objects)
 
     def _compiled(self, text: str) -> bytes:
         compile_ = self._idle.get()

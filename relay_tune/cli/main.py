@@ -24,6 +24,7 @@ from relay_tune.cli.started import begin
 from relay_tune.ending_signals import ending_signals
 from relay_tune.errors import RelayError
 from relay_tune.own_packages import check_own_packages
+from relay_tune.system_limits import limit_error
 
 VERBS = {
     "run": "tune a model on this machine and build it: the main job",
@@ -94,6 +95,9 @@ def _run(given: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
+        told = limit_error(error)
+        if told is not None:
+            return _failed(told.render())
         where = "the output cannot be written" if error.filename is None else error.filename
         return _failed(f"{where}: {error.strerror or error}")
     except MemoryError:

@@ -15,11 +15,16 @@ from typing import IO, BinaryIO
 
 from relay_tune.codegen.worker_process import kill_worker
 from relay_tune.errors import BuildError
+from relay_tune.system_limits import told_limits
 
 LENGTH_BYTES = 8
 
 Answer = Callable[[bytes], bytes]
 """A worker's answer to a request; raises BuildError where there is none."""
+
+
+class _EndedError(BuildError):
+    """A process that ended before it answered."""
 
 
 class WorkerPool:
@@ -34,6 +39,7 @@ class WorkerPool:
         self._threads = ThreadPoolExecutor(max_workers=max(1, workers))
         self._local = threading.local()
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._aborts = 0
 
     def __enter__(self) -> WorkerPool:
         return self
@@ -51,14 +57,17 @@ class WorkerPool:
 
     def start(self) -> None:
         """Start a process before there is a request, so that it is ready for the first one."""
-        self._threads.submit(self._process)
+        with told_limits():
+            self._threads.submit(self._process)
 
     def submit(self, request: bytes) -> Future[bytes]:
-        """The reply, some time later; BuildError where it is an error, or the process ended."""
-        return self._threads.submit(self._ask, request)
+        """The reply, some time later; BuildError where it is an error, or two processes ended."""
+        with told_limits():
+            return self._threads.submit(self._ask, request)
 
     def abort(self) -> None:
         """Kill the processes; what they are doing fails, later requests get new processes."""
+        self._aborts += 1
         for process in self._processes:
             kill_worker(process)
 
@@ -70,6 +79,16 @@ class WorkerPool:
         self._processes.clear()
 
     def _ask(self, request: bytes) -> bytes:
+        """The reply. A process may be killed from outside, so that its end is no answer yet."""
+        aborts = self._aborts
+        try:
+            return self._ask_once(request)
+        except _EndedError:
+            if self._aborts != aborts:
+                raise
+        return self._ask_once(request)
+
+    def _ask_once(self, request: bytes) -> bytes:
         process = self._process()
         assert process.stdin is not None and process.stdout is not None
         try:
@@ -77,7 +96,7 @@ class WorkerPool:
         except (OSError, EOFError) as error:
             process.kill()
             self._local.process = None
-            raise BuildError(
+            raise _EndedError(
                 "A compiler process ended before its work was done.",
                 notes=(f"Its exit code is {process.wait()}.",),
                 remedy="Is the machine out of memory?",

@@ -14,6 +14,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from relay_tune.system_limits import told_limits
+
 PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 
 KEEP_MEMORY = {
@@ -29,7 +31,8 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 def start_worker(module: str, arguments: Sequence[str] = ()) -> subprocess.Popen[bytes]:
     """`python -m module arguments...` with pipes to its input and output.
 
-    The child imports the same packages as this process, whatever the current folder holds.
+    The child imports the same packages as this process, whatever the current folder holds. Raises
+    SystemLimitError where there may be no more processes.
     """
     paths = [str(PACKAGE_PARENT), os.environ.get("PYTHONPATH", "")]
     environment = {
@@ -37,14 +40,15 @@ def start_worker(module: str, arguments: Sequence[str] = ()) -> subprocess.Popen
         **os.environ,
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
     }
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", module, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-        start_new_session=True,
-    )
+    with told_limits():
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", module, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,
+        )
 
 
 def die_with_parent() -> None:

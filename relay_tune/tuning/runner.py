@@ -31,6 +31,7 @@ from relay_tune.schedule.accuracy import Rounding
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.system_limits import told_limits
 from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.candidates import CandidateText, candidate_text
 from relay_tune.tuning.tasks import Task
@@ -151,7 +152,8 @@ class NativeRunner:
     ) -> Iterable[Prepared]:
         """See `Runner.prepare`; the answer is compared with the operators' references."""
         started = [self._compiling(draft) for draft in drafts]
-        checks = [self._checking.submit(self._check, task, each, best) for each in started]
+        with told_limits():
+            checks = [self._checking.submit(self._check, task, each, best) for each in started]
         return _awaited(checks, patience)
 
     def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:

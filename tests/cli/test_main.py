@@ -57,6 +57,11 @@ def test_a_malformed_shape_is_code_2(tune: Tune, shape: str) -> None:
             OSError(28, "No space left on device"),
             "the output cannot be written: No space left on device",
         ),
+        (
+            OSError(24, "Too many open files"),
+            "This process may open no more files.\n"
+            "  help: Raise the limit: `ulimit -n 1024` in a shell.",
+        ),
         (MemoryError(), "The memory of this machine is not enough for this."),
     ],
 )

@@ -67,7 +67,7 @@ def save_inputs(data: MeasureInputs, folder: Path) -> dict[str, Any]:
         }
     except OSError as error:
         raise InputError(
-            f"The data of a kernel cannot be written: {error.strerror}.",
+            f"The data of a kernel cannot be written: {error.strerror or error}.",
             where=str(folder),
             remedy="Make room there, or let TMPDIR name another folder.",
         ) from error

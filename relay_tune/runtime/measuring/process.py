@@ -10,6 +10,7 @@ from typing import Any
 
 from relay_tune.codegen.worker_process import kill_worker, start_worker
 from relay_tune.runtime.measuring.message import read_message, write_message
+from relay_tune.system_limits import told_limits
 
 END_SECONDS = 5.0
 """How long a worker that has closed its output may take to end."""
@@ -27,7 +28,8 @@ class MeasuringProcess:
         )
         self._replies: queue.Queue[Reply | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        with told_limits():
+            self._reader.start()
 
     def send(self, header: dict[str, Any], blobs: tuple[bytes, ...]) -> None:
         """Send a message; that the worker is dead shows when its reply is read."""
