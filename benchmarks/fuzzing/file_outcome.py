@@ -17,6 +17,9 @@ from benchmarks.fuzzing.patience import has_answered
 from relay_tune.building.build import build
 from relay_tune.errors import NoNativeCodeError, RelayError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+from relay_tune.ir.expr import If, Match
+from relay_tune.ir.module import Module
+from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.model import open_inputs
 
@@ -35,9 +38,10 @@ def outcome(content: bytes) -> str:
     Programs are only built: the loops of a damaged one may have no end.
     """
     try:
-        model = build(from_onnx(content), threads=1)
+        module = from_onnx(content)
+        model = build(module, threads=1)
         types = {n: type_ for n, type_ in model.inputs.items() if isinstance(type_, TensorType)}
-        if len(types) < len(model.inputs) or not _is_small(types):
+        if len(types) < len(model.inputs) or not _is_small(types) or _branches(module):
             return "built"
         inputs = {name: _input(type_) for name, type_ in types.items()}
         program = model.compiled(tuple(inputs[name].shape for name in open_inputs(types)))
@@ -52,6 +56,12 @@ def outcome(content: bytes) -> str:
         return f"refused: {error}"
     except Exception:  # noqa: BLE001  (this is what the campaign looks for)
         return f"wrong: {traceback.format_exc(limit=-4)}"
+
+
+def _branches(module: Module) -> bool:
+    """Whether a program may run a part of it for ever."""
+    bodies = (function.body for function in module.functions.values())
+    return any(isinstance(node, If | Match) for body in bodies for node in post_order(body))
 
 
 def _is_small(inputs: Mapping[str, TensorType]) -> bool:

@@ -109,3 +109,13 @@ def test_indices_from_the_end_of_an_open_axis() -> None:
     inputs: Declared = {"x": (FLOAT, [1, "n"]), "i": (INT, ["m"])}
     model = model_of(nodes, inputs, weights, ["a", "b", "c"])
     check(model, [{"x": floats(1, n), "i": ints(-1, 0, 1, -2)} for n in (2, 5)])
+
+
+@pytest.mark.parametrize("rows", [3, 6])
+def test_equal_parts_of_as_many_rows_as_a_run_finds(rows: int) -> None:
+    nodes = [
+        node("Compress", ["x", "chosen"], ["kept"], axis=0),
+        node("Split", ["kept"], ["a", "b", "c"], axis=0),
+    ]
+    model = model_of(nodes, {"x": (FLOAT, [8, 2]), "chosen": (BOOL, [8])}, {}, ["a", "b", "c"])
+    check(model, [{"x": floats(8, 2), "chosen": np.arange(8) < rows}])

@@ -186,16 +186,28 @@ def translate_split(node: OnnxNode, build: Builder) -> list[Expr]:
         parts = build.call("split", data, indices_or_sections=tuple(starts), axis=axis)
         return [build.item(parts, index) for index in range(len(sizes))]
     if not are_known(sizes):
-        return _split_at_run_time(build, data, axis, node.input(1))
+        given = node.optional(1) if node.opset >= 13 else None
+        if given is None:
+            found = _ends_of_equal_parts(build, data, axis, len(sizes))
+        else:
+            found = build.call("cumsum", int64_vector(build, given), axis=0)
+        return _split_at_run_time(build, data, axis, found, len(sizes))
     nothing: Dim = 0
     ends = [reduce(add, sizes[:index], nothing) for index in range(len(sizes) + 1)]
     return [part_of_axis(build, data, axis, bounds) for bounds in pairwise(ends)]
 
 
-def _split_at_run_time(build: Builder, data: Expr, axis: int, sizes: Expr) -> list[Expr]:
-    """Parts whose sizes are computed; how many there are is known."""
-    count = vector_length(sizes)
-    ends = build.call("cumsum", int64_vector(build, sizes), axis=0)
+def _ends_of_equal_parts(build: Builder, data: Expr, axis: int, count: int) -> Expr:
+    """Where so many parts end, int64 (count,), of which the last one may be shorter."""
+    size = build.call("take", sizes_of(build, data), build.constant([axis]), axis=0)
+    rounded_up = build.call("add", size, build.constant([count - 1]))
+    part = build.call("floor_divide", rounded_up, build.constant([count]))
+    ends = build.call("multiply", part, build.constant(list(range(1, count + 1))))
+    return build.call("minimum", ends, size)
+
+
+def _split_at_run_time(build: Builder, data: Expr, axis: int, ends: Expr, count: int) -> list[Expr]:
+    """So many parts, whose ends along the axis are computed: int64 (count,)."""
     bounds: list[Expr] = [build.constant(0)]
     bounds += [build.call("take", ends, build.constant(index), axis=0) for index in range(count)]
     pairs = zip(bounds[:-1], bounds[1:], strict=True)
