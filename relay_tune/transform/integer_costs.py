@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -46,13 +47,14 @@ class IntegerCosts:
         try:
             is_constant = isinstance(product.arguments[1], Constant)
             weights = ("int8", "float32") if is_constant else (None, None)
-            return self._cycles(product, weights[0]) < self._cycles(layer, weights[1])
+            cycles = self._cycles(product, weights[0])
+            return cycles < self._cycles(layer, weights[1], below=cycles)
         except RelationError:  # the example's sizes are none that the windows fit in
             return False
 
-    def _cycles(self, layer: Call, weight: str | None) -> float:
+    def _cycles(self, layer: Call, weight: str | None, below: float = inf) -> float:
         params, body = _sample(layer, weight)
-        return kernel_cycles(params, body, self.machine, self.accuracy)
+        return kernel_cycles(params, body, self.machine, self.accuracy, below)
 
 
 def _product(layer: Call, found: Affine) -> Call | None:

@@ -15,6 +15,7 @@ from relay_tune.schedule.cost.estimate import overlapped
 from relay_tune.schedule.cost.operand import stored_cycles
 from relay_tune.schedule.intrinsics.cost import least_tile_cycles
 from relay_tune.schedule.space.space import NestSpace
+from relay_tune.schedule.space.vector_axes import most_lanes
 
 
 def least_cycles(spaces: Sequence[NestSpace], machine: Machine) -> float:
@@ -31,6 +32,5 @@ def _least_of_nest(analysis: NestAnalysis, machine: Machine) -> float:
         if analysis.match is not None:
             return least_tile_cycles(analysis.match, machine)
         operations += nest.points * analysis.body_operations
-    lanes = max(machine.vectors.bytes // analysis.store_bytes, 1)
-    arithmetic = operations / lanes / machine.vectors.fused_per_cycle
+    arithmetic = operations / most_lanes(analysis, machine) / machine.vectors.fused_per_cycle
     return overlapped(arithmetic, stored_cycles(analysis, machine), machine)

@@ -13,7 +13,7 @@ from relay_tune.tensor.walk import axes_of
 def vector_choices(analysis: NestAnalysis, machine: Machine) -> list[tuple[int, int]]:
     """(axis, lanes): the axes along which most accesses are contiguous, best first."""
     nest = analysis.nest
-    lanes = max(1, machine.vectors.bytes // _widest(analysis))
+    lanes = most_lanes(analysis, machine)
     rated: list[tuple[float, int, int]] = []
     apart = analysis.written_out
     if nest.inside is not None:
@@ -33,11 +33,11 @@ def vector_choices(analysis: NestAnalysis, machine: Machine) -> list[tuple[int, 
     return found or [(-1, 1)]
 
 
-def _widest(analysis: NestAnalysis) -> int:
-    """Bytes of the widest element in registers."""
+def most_lanes(analysis: NestAnalysis, machine: Machine) -> int:
+    """Elements of a vector whose widest ones fill a register: no choice has more lanes."""
     sizes = [access.bytes for access in analysis.accesses]
     accumulated = 1 if analysis.nest.body is None else DTYPES[analysis.nest.body.dtype].itemsize
-    return max([*sizes, accumulated, analysis.store_bytes])
+    return max(1, machine.vectors.bytes // max([*sizes, accumulated, analysis.store_bytes]))
 
 
 def _scattered(analysis: NestAnalysis, axis: Axis, known: Coefficients) -> float:

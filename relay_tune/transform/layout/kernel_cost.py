@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from relay_tune.ir.expr import Expr, Function, Var
 from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import lower_function
@@ -17,24 +19,36 @@ _known: dict[tuple[str, Machine, Accuracy], float] = {}
 
 
 def kernel_cycles(
-    params: tuple[Var, ...], body: Expr, machine: Machine, accuracy: Accuracy
+    params: tuple[Var, ...],
+    body: Expr,
+    machine: Machine,
+    accuracy: Accuracy,
+    below: float = inf,
 ) -> float:
     """Cycles of one core for a typed body, under the best schedule of any allowed algorithm.
 
-    Groups of nests are left out: they are the same in all layouts.
+    Groups of nests are left out: they are the same in all layouts. `inf` where bounds alone say
+    that these are not fewer than `below`, which spares the search.
     Raises BuildError where a shape is not static.
     """
     function = Function(params, body)
     key = (primitive_key(function).digest, machine, accuracy)
-    if key not in _known:
-        while len(_known) >= MOST_KNOWN:
-            _known.pop(next(iter(_known)))
-        _known[key] = _estimated(function, machine, accuracy)
-    return _known[key]
+    known = _known.get(key)
+    if known is not None:
+        return known
+    cycles = _estimated(function, machine, accuracy, below)
+    if cycles == inf:  # only a bound is known
+        return cycles
+    while len(_known) >= MOST_KNOWN:
+        _known.pop(next(iter(_known)))
+    _known[key] = cycles
+    return cycles
 
 
-def _estimated(function: Function, machine: Machine, accuracy: Accuracy) -> float:
+def _estimated(function: Function, machine: Machine, accuracy: Accuracy, below: float) -> float:
     plan = plan_program(lower_function(function)).with_accuracy(accuracy)
     known = plan.algorithms_on(machine)
     plans = [plan.with_algorithm(a) for a in known if a == DIRECT or not a.keeps_stages]
+    if below < inf and all(each.least_cycles(machine, 1) >= below for each in plans):
+        return inf
     return cheapest_schedule(plans, machine, 1)[0]

@@ -1,6 +1,7 @@
 """Algorithms that cannot be the best are not looked into."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -8,14 +9,28 @@ from relay_tune.schedule.plan import Plan, cheapest_schedule, plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.space.cycle_bound import least_cycles
+from relay_tune.tensor.expression import cast
+from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.tensor import compute
+from tests.schedule import integer_products
 from tests.schedule.convolutions import SERVER, convolution_program
 from tests.schedule.products import dense
 from tests.schedule.random_choices import point_of_space
+
+
+def stored_in_bytes() -> TensorProgram:
+    """Sums in int32 that are stored as bytes: vectors have as many lanes as sums fit."""
+    program = integer_products.dense(16, 256, 64)
+    (sums,) = program.outputs
+    stored = compute("stored", sums.shape, lambda *at: cast(sums[at], "uint8"))
+    return replace(program, outputs=(stored,))
+
 
 PROGRAMS = {
     "deep": convolution_program((1, 14, 14, 128, 64), epilogue="bias and relu"),
     "wide": convolution_program((1, 24, 24, 16, 16), epilogue="residual"),
     "dense": dense(16, 2048, 100),
+    "bytes": stored_in_bytes(),
 }
 
 
@@ -54,3 +69,13 @@ def test_a_direct_convolution_is_not_tried_beside_a_faster_one(monkeypatch):
     assert {DIRECT, WINOGRAD(tile=2), WINOGRAD(tile=4)} <= known
     assert chosen in tried
     assert DIRECT not in tried
+
+
+def test_pairs_are_not_tried_where_fours_are_multiplied_at_once():
+    machine = replace(SERVER, dot_products=("dot_u8s8", "dot_s16s16"))
+    plan = plan_program(PROGRAMS["bytes"])
+    fours = next(each for each in plan.algorithms if str(each) == "dot_u8s8")
+    best = plan.with_algorithm(fours).default_under_algorithm(machine, 1)[0]
+    others = [each for each in plan.algorithms_on(machine) if each != fours]
+    assert others
+    assert all(plan.with_algorithm(each).least_cycles(machine, 1) > best for each in others)
