@@ -64,7 +64,7 @@ def translate_resize(node: OnnxNode, build: Builder) -> Expr:
         for each in _open_targets(node, build, data):
             data = resized_open(build, data, each, sampling)
         return data
-    for target in _targets(node, data, sampling):
+    for target in _with_least_work(data, _targets(node, data, sampling)):
         data = _resized(build, data, target, sampling)
     return data
 
@@ -88,10 +88,26 @@ def translate_upsample(node: OnnxNode, build: Builder) -> Expr:
         for target in targets_of_scales(build, data, axes, given, [WHOLE] * len(axes)):
             data = resized_open(build, data, target, sampling)
         return data
-    for axis, scale in enumerate(scales):
-        if scale != 1:
-            data = _resized(build, data, _scaled_target(data, axis, scale, (0, 1)), sampling)
+    targets = [
+        _scaled_target(data, axis, scale, (0, 1)) for axis, scale in enumerate(scales) if scale != 1
+    ]
+    for each in _with_least_work(data, targets):
+        data = _resized(build, data, each, sampling)
     return data
+
+
+def _with_least_work(data: Expr, targets: Sequence[_Target]) -> list[_Target]:
+    """The axes in an order in which what lies between two of them is small.
+
+    Axes that shrink come first. Of those that change alike, it is the last axis that is resized
+    while the others are small: its elements are gathered, rows of others are read side by side.
+    """
+
+    def work(target: _Target) -> tuple[float, int]:
+        growth = target.size / max(static_dim(shape_of(data)[target.axis]), 1)
+        return growth, target.axis if growth < 1 else -target.axis
+
+    return sorted(targets, key=work)
 
 
 def _scales_and_sizes(node: OnnxNode) -> tuple[Expr | None, Expr | None]:
