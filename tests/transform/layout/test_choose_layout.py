@@ -81,6 +81,11 @@ NETWORKS = {
         "nn.conv2d(%0, %w, padding=[1, 1]) }",
         2,
     ),
+    "more rows and columns, of which a convolution reads": (
+        f"({IMAGE}, {W}, %p: Tensor[(9,), int64]) {{ "
+        "nn.conv2d(take(take(" + CONV + ", %p, axis=2), %p, axis=3), %w) }",
+        2,
+    ),
     "channels by their places": (
         f"({IMAGE}, {W}, %p: Tensor[(5,), int64]) {{ take({CONV}, %p, axis=1) }}",
         2,
@@ -156,6 +161,17 @@ def test_transforms_stand_at_the_borders_only(
     before = typed(text, *weights)
     after = ChooseLayout("NHWC")(before)
     assert calls(after).count("layout_transform") == transforms
+    assert_same_meaning(before, after)
+
+
+def test_an_image_that_grows_is_converted_while_it_is_small(
+    typed: Any, assert_same_meaning: Any
+) -> None:
+    text = f"({IMAGE}, {W}, %p: Tensor[(9,), int64]) {{ exp(take({CONV}, %p, axis=2)) }}"
+    before = typed(text, "w")
+    after = ChooseLayout("NHWC")(before)
+    order = [repr(node.callee) for node in post_order(after.main) if isinstance(node, Call)]
+    assert order[-3:] == ["layout_transform", "take", "exp"]
     assert_same_meaning(before, after)
 
 
