@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from math import inf, prod
 
 from relay_tune.errors import InputError
 from relay_tune.machine.machine import Machine
@@ -115,6 +116,23 @@ class Plan:
                     for parameters in each.offers(plan.program, plan.ungrouped, self.accuracy):
                         offered.append(before + AppliedAlgorithm((Rewrite(each, parameters),)))
                 yield from offered
+
+    def most_saving(self, machine: Machine) -> float:
+        """What the cost of the program as it is written is divided by at most, however rewritten.
+
+        Found without a plan under any other algorithm.
+        """
+        known = [e for e in self.known if e.rewritten and self._allows(e) and e.needs(machine)]
+        try:
+            found = [each.saving for each in known if self._is_offered(each)]
+        except UndecidedSizeError:
+            return inf
+        return max([1.0, *found]) * prod(each.saving for each in known if each.follows)
+
+    def _is_offered(self, algorithm: Algorithm) -> bool:
+        direct = self.with_algorithm(DIRECT)
+        offers = algorithm.offers(direct.program, direct.ungrouped, self.accuracy)
+        return next(iter(offers), None) is not None
 
     def allows(self, algorithm: AppliedAlgorithm) -> bool:
         """Whether an algorithm may be chosen, whatever the program looks like."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import reduce
+from math import inf
 from operator import add
 from typing import Any
 
@@ -85,6 +86,8 @@ class Algorithm:
             it packs them in ways of its own.
         data_type: the type that it rounds data of products to, and nothing else; empty if it
             rounds nothing, or more.
+        saving: no program costs less than a direct one divided by this. `inf` where an algorithm
+            does not say, or computes with other instructions.
     """
 
     name: str
@@ -99,6 +102,7 @@ class Algorithm:
     follows: tuple[Algorithm, ...] = ()
     packing: Packing | None = None
     data_type: str = ""
+    saving: float = inf
 
     def __hash__(self) -> int:
         return hash(self.name)

@@ -214,5 +214,6 @@ PARTIAL_SUMS = Algorithm(
     PartialSums,
     rewritten=partial_sums_program,
     follows=(WINOGRAD,),
+    saving=1.0,
 )
 """Long sums of products of arguments, in parts."""

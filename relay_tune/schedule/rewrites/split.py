@@ -114,5 +114,5 @@ def _in_parts(tensor: Computed, axis: Axis, parts: int) -> Computed:
     )
 
 
-SPLIT = Algorithm("split", _offers, Parts, rewritten=split_program)
+SPLIT = Algorithm("split", _offers, Parts, rewritten=split_program, saving=1.0)
 """Long sums over weights, in parts."""

@@ -47,6 +47,8 @@ def kernel_cycles(
 
 def _estimated(function: Function, machine: Machine, accuracy: Accuracy, below: float) -> float:
     plan = plan_program(lower_function(function)).with_accuracy(accuracy)
+    if below < inf and plan.least_cycles(machine, 1) >= below * plan.most_saving(machine):
+        return inf
     known = plan.algorithms_on(machine)
     plans = [plan.with_algorithm(a) for a in known if a == DIRECT or not a.keeps_stages]
     if below < inf and all(each.least_cycles(machine, 1) >= below for each in plans):

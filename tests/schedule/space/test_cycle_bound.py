@@ -52,6 +52,12 @@ def test_the_cheapest_is_that_of_all(name):
     plans = [plan.with_algorithm(algorithm) for algorithm in plan.algorithms_on(SERVER)]
     best = min(each.default_under_algorithm(SERVER, 1)[0] for each in plans)
     assert cheapest_schedule(plans, SERVER, 1)[0] == best
+    assert best * plan.most_saving(SERVER) >= plan.least_cycles(SERVER, 1)
+
+
+def test_what_algorithms_save_at_most_is_known_without_their_plans():
+    assert plan_program(PROGRAMS["deep"]).most_saving(SERVER) == 4
+    assert plan_program(PROGRAMS["dense"]).most_saving(SERVER) == 1
 
 
 def test_a_direct_convolution_is_not_tried_beside_a_faster_one(monkeypatch):

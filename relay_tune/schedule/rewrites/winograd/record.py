@@ -109,5 +109,6 @@ WINOGRAD = Algorithm(
     rewritten=_rewritten,
     grouped=in_blocks,
     fixed_cycles=passing_cycles,
+    saving=4.0,  # twice along each dimension: 6 products for 4 results of 3 taps
 )
 """Convolutions of three taps by filtering of tiles, in blocks of tiles."""
