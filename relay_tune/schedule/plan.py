@@ -297,7 +297,7 @@ def plan_program(
     stages = with_panels(inlined, constants, program.outputs)
     nests = [
         with_long_rows(algorithm.nest(fuse_repeated(step))) if isinstance(step, Nest) else step
-        for step in build_nests(stages, program.outputs)
+        for step in build_nests(stages, program.outputs, longer=algorithm.is_ragged)
     ]
     steps = algorithm.grouped(nests, program.outputs)
     return Plan(program, steps, algorithm, source, known=known)

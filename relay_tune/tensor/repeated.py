@@ -98,6 +98,8 @@ def _within_row(index: Scalar) -> Affine | None:
             return None if _counted(left) is None else ZERO
         case Binary(operation="floormod", left=left, right=Literal()):
             return _counted(left)
+        case Binary(operation="min", left=left, right=Literal()):
+            return _within_row(left)
     return None
 
 

@@ -31,9 +31,15 @@ from relay_tune.tensor.walk import loads, replace_nodes, substitute
 
 
 def build_nests(
-    stages: Sequence[Stage | ProcedureOutput], outputs: Sequence[Tensor]
+    stages: Sequence[Stage | ProcedureOutput],
+    outputs: Sequence[Tensor],
+    *,
+    longer: bool = False,
 ) -> list[Nest | ProcedureOutput]:
-    """The nests of a program's stages, producers first."""
+    """The nests of a program's stages, producers first.
+
+    With `longer`, axes of fixed extent are not cut where their whole periods end either.
+    """
     flat = FlatTensors()
     taken = epilogues(stages, outputs)
     fused = {reduction.tensor for each in taken.values() for reduction in each.reductions}
@@ -42,11 +48,13 @@ def build_nests(
         if isinstance(stage, ProcedureOutput):
             nests.append(stage)
         elif stage.tensor not in fused and all(stage.tensor.shape):
-            nests += _stage_nests(stage, taken.get(stage.tensor), flat)
+            nests += _stage_nests(stage, taken.get(stage.tensor), flat, longer)
     return nests
 
 
-def _stage_nests(stage: Stage, joining: Joining | None, flat: FlatTensors) -> list[Nest]:
+def _stage_nests(
+    stage: Stage, joining: Joining | None, flat: FlatTensors, longer: bool
+) -> list[Nest]:
     if isinstance(stage.body, Reduce):
         accumulator = _accumulator(stage.body.dtype)
         own = Stage(stage.tensor, stage.axes, accumulator[()])
@@ -60,8 +68,9 @@ def _stage_nests(stage: Stage, joining: Joining | None, flat: FlatTensors) -> li
     for region in joining.regions:
         taken = next((load for load in loads(region.body) if load.tensor in by_tensor), None)
         if taken is None:
-            parts = map(with_whole_periods, whole_periods(region))
-            nests += [_elementwise_nest(stage, part, flat) for part in parts]
+            for part in whole_periods(region, longer=longer):
+                whole = with_whole_periods(part, longer=longer)
+                nests.append(_elementwise_nest(stage, whole, flat))
         else:
             nests.append(_reduction_nest(stage, region, taken, by_tensor[taken.tensor], flat))
     return nests

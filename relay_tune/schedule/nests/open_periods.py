@@ -1,10 +1,12 @@
-"""Axes of open extent with whole periods: the last one may end behind the axis.
+"""Axes with whole periods: the last one may end behind the axis.
 
     before:  y[i] = select(i % 4 < 2, a[i // 4], b[i // 4]) + x[i]        i < n
     after:   the same for i < (n + 3) // 4 * 4, with x[min(i, n - 1)], stored where i < n
 
 The axis can be split then, and the places of a period written out, by one nest for any size. Of
 tiles that lie one after the other each has a period, the last ones of rows and columns too.
+Axes of open extent cannot be cut where their last whole period ends; those of fixed extent are
+not where an algorithm wants all periods in one nest.
 """
 
 from __future__ import annotations
@@ -59,24 +61,25 @@ def _with_periods(axis: Axis, periods: int, steps: int, end: int) -> _Longer:
     return _Longer(Axis(axis.name, periods), steps, end, Axis(axis.name, periods * steps))
 
 
-def with_whole_periods(region: Region) -> Region:
+def with_whole_periods(region: Region, *, longer: bool = False) -> Region:
     """A region whose open axes have whole periods of its selects; itself where they have.
 
+    With `longer`, so have those of fixed extent.
     An axis along which elements are loaded side by side stays: its places are the lanes of vectors,
     which agree on what is stored.
     """
     found: dict[Axis, _Longer] = {}
-    while (period := next(filter(partial(_is_ragged, region), periods(region)), None)) is not None:
+    while (period := _ragged(region, longer)) is not None:
         old, steps = period.axis, period.steps
         end = found.pop(old).end if old in found else old.extent
-        longer = _with_periods(old, ceiling_quotient(old.extent, steps), steps, end)
-        found[longer.axis] = longer
-        region = _with_axis(region, old, longer.axis)
+        new = _with_periods(old, ceiling_quotient(old.extent, steps), steps, end)
+        found[new.axis] = new
+        region = _with_axis(region, old, new.axis)
     for axis, number in _counted_periods(region, found).items():
         before = found.pop(axis)
-        longer = _with_periods(axis, number, before.steps, before.end)
-        found[longer.axis] = longer
-        region = _with_axis(region, axis, longer.axis)
+        new = _with_periods(axis, number, before.steps, before.end)
+        found[new.axis] = new
+        region = _with_axis(region, axis, new.axis)
     return _bounded(region, list(found.values())) if found else region
 
 
@@ -107,12 +110,18 @@ def _counted_periods(region: Region, longer: Mapping[Axis, _Longer]) -> dict[Axi
     }
 
 
-def _is_ragged(region: Region, period: Period) -> bool:
-    """Whether an open axis begins with a period and may end within one."""
-    axis = period.axis
-    if not is_symbolic(axis.extent) or period.first or are_lanes(region, axis):
-        return False
-    return not is_multiple(axis.extent, period.steps)
+def _ragged(region: Region, longer: bool) -> Period | None:
+    """A period with which an axis begins and within which it may end; None if none is left.
+
+    That of an open axis; with `longer` of any.
+    """
+    for period in periods(region):
+        axis = period.axis
+        if period.first or not (longer or is_symbolic(axis.extent)) or are_lanes(region, axis):
+            continue
+        if not is_multiple(axis.extent, period.steps):
+            return period
+    return None
 
 
 def _with_axis(region: Region, old: Axis, new: Axis) -> Region:

@@ -114,17 +114,18 @@ def _is_modulo(node: Scalar) -> bool:
     return isinstance(node, Binary) and node.operation == "floormod" and node.dtype == INDEX
 
 
-def whole_periods(region: Region) -> list[Region]:
+def whole_periods(region: Region, *, longer: bool = False) -> list[Region]:
     """A region with its axes cut where whole periods of a select's condition end.
 
     A select by the place within a period (i % 4 < 2) stays; where the period divides the extent,
     the axis can be split and the places written out. What is left of a period is split at its
-    selects by larger parts of it (i // 2 < 1). Axes of open extent stay, but for lanes.
+    selects by larger parts of it (i // 2 < 1). Axes of open extent stay, but for lanes; with
+    `longer`, those of fixed extent do so, too.
     """
     pending, finished = [region], list[Region]()
     while pending:
         part = pending.pop()
-        cut = _cut(part)
+        cut = _cut(part, longer=longer)
         if cut is None:
             finished += _regions(part, _known_box_of_periods)
             continue
@@ -136,17 +137,20 @@ def whole_periods(region: Region) -> list[Region]:
     return finished
 
 
-def _cut(region: Region) -> tuple[Axis, int] | None:
-    """An axis and a place where a whole number of some select's periods begins or ends."""
+def _cut(region: Region, *, longer: bool) -> tuple[Axis, int] | None:
+    """An axis and a place where a whole number of some select's periods begins or ends.
+
+    With `longer`, none where one ends, but for lanes.
+    """
     for period in periods(region):
-        axis, rest = period.axis, period.axis.extent % period.steps
-        if is_symbolic(axis.extent):
-            if period.first == 0 and are_lanes(region, axis):
-                return axis, axis.extent - rest
-        elif 0 < period.first < axis.extent:
-            return axis, period.first
-        elif rest and axis.extent > period.steps:
-            return axis, axis.extent - rest
+        axis, first, steps = period.axis, period.first, period.steps
+        is_open = is_symbolic(axis.extent)
+        if first and not is_open and first < axis.extent:
+            return axis, first
+        if first or (is_open or longer) and not are_lanes(region, axis):
+            continue
+        if is_open or axis.extent > steps:
+            return axis, axis.extent - axis.extent % steps
     return None
 
 

@@ -75,6 +75,8 @@ class Algorithm:
         parameters: the record of its parameters.
         exactness: what it keeps of direct sums.
         rewritten: what it makes of a program's stages; None if they stay.
+        is_ragged: whether parts at the end of an axis that lack some of their places are in one
+            nest with the whole ones; None if nests have whole ones only.
         nest: what it says of each nest; None if nothing.
         grouped: which nests it runs together; None if they run one after the other.
         needs: whether a machine has what it needs.
@@ -95,6 +97,7 @@ class Algorithm:
     parameters: type[Parameters] = Parameters
     exactness: Exactness = Exactness()
     rewritten: Rewritten | None = None
+    is_ragged: Callable[[Any], bool] | None = None
     nest: Callable[[Nest], Nest] | None = None
     grouped: Grouped | None = None
     needs: Callable[[Machine], bool] = runs_anywhere
@@ -228,6 +231,12 @@ class AppliedAlgorithm:
                 )
             found = changed
         return found
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether nests have what is left at the ends of their axes, with a test for it."""
+        asked = ((each.algorithm.is_ragged, each.parameters) for each in self.rewrites)
+        return any(ask is not None and ask(parameters) for ask, parameters in asked)
 
     def nest(self, nest: Nest) -> Nest:
         """A nest of the prepared program, with what the algorithm says of it."""

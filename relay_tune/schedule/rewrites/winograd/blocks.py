@@ -209,8 +209,12 @@ def tile_runs(convolution: Convolution, filtering: PlaneFiltering) -> TileRuns:
 
 
 def run_lengths(convolution: Convolution, filtering: PlaneFiltering) -> list[int]:
-    """The tiles of the run that is worth a look, for images of dynamic height or width."""
-    if not any(map(is_symbolic, convolution.image[1:])):
+    """The tiles of the run that is worth a look.
+
+    Where height or width is dynamic, and where no block divides tiles that are too many for one.
+    """
+    is_open = any(map(is_symbolic, convolution.image[1:]))
+    if not is_open and (tile_counts(convolution, filtering) or not is_far(convolution, filtering)):
         return []
     if prod(convolution.taps_shape[2:]) * filtering.products * 4 > MOST_RUN_WEIGHTS:
         return []

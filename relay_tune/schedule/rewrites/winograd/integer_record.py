@@ -25,7 +25,13 @@ from relay_tune.schedule.rewrites.dot_products.stages import word_program
 from relay_tune.schedule.rewrites.winograd.blocks import tile_runs
 from relay_tune.schedule.rewrites.winograd.match import Convolution, match_convolution
 from relay_tune.schedule.rewrites.winograd.numbers import INTEGERS
-from relay_tune.schedule.rewrites.winograd.record import TILES, Tiles, blocks_of, in_blocks
+from relay_tune.schedule.rewrites.winograd.record import (
+    TILES,
+    Tiles,
+    blocks_of,
+    in_blocks,
+    is_in_runs,
+)
 from relay_tune.schedule.rewrites.winograd.stages import winograd_program
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.dependencies import tensors_in_order
@@ -78,7 +84,7 @@ def _are_worth_it(convolution: Convolution, tile: int) -> bool:
 
 
 def _rewritten(program: TensorProgram, parameters: Tiles) -> TensorProgram | None:
-    in_runs = parameters.run is not None
+    in_runs = is_in_runs(parameters)
     tiles = parameters.block
     found = winograd_program(program, parameters.tile, tiles, in_runs=in_runs, numbers=INTEGERS)
     return None if found is None else word_program(found, PAIRS)
@@ -89,6 +95,12 @@ def _needs(machine: Machine) -> bool:
 
 
 WINOGRAD_INTEGERS = Algorithm(
-    "winograd_s16", _offers, Tiles, rewritten=_rewritten, grouped=in_blocks, needs=_needs
+    "winograd_s16",
+    _offers,
+    Tiles,
+    rewritten=_rewritten,
+    is_ragged=is_in_runs,
+    grouped=in_blocks,
+    needs=_needs,
 )
 """Convolutions of bytes with three taps by filtering of tiles, in blocks of tiles."""

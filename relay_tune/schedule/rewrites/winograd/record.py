@@ -63,7 +63,8 @@ def _offers(
 def _are_far(convolutions: Sequence[Convolution], tile: int) -> bool:
     """Whether the tiles of each convolution are too many for one block, and there are others."""
     usable = _usable(convolutions, tile)
-    return any(tile_counts(*pair) for pair in usable) and all(is_far(*pair) for pair in usable)
+    divided = (tile_counts(*pair) or run_lengths(*pair) for pair in usable)
+    return any(divided) and all(is_far(*pair) for pair in usable)
 
 
 def blocks_of(convolutions: Sequence[Convolution], tile: int) -> Iterator[Tiles]:
@@ -84,7 +85,7 @@ def _usable(
 
 
 def _rewritten(program: TensorProgram, parameters: Tiles) -> TensorProgram | None:
-    in_runs = parameters.run is not None
+    in_runs = is_in_runs(parameters)
     return winograd_program(program, parameters.tile, parameters.block, in_runs=in_runs)
 
 
@@ -101,12 +102,18 @@ def in_blocks(
     return grouped_steps(nests, outputs, 1, most_row_bytes=MAXIMUM_LOCAL_BYTES)
 
 
+def is_in_runs(parameters: Tiles) -> bool:
+    """Whether tiles lie one after the other, whole ones or not."""
+    return parameters.run is not None
+
+
 WINOGRAD = Algorithm(
     "winograd",
     _offers,
     Tiles,
     exactness=Exactness(Mixing.TILE, Rounding.MORE),
     rewritten=_rewritten,
+    is_ragged=is_in_runs,
     grouped=in_blocks,
     fixed_cycles=passing_cycles,
     saving=4.0,  # twice along each dimension: 6 products for 4 results of 3 taps

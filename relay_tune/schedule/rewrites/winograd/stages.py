@@ -50,7 +50,6 @@ from relay_tune.schedule.rewrites.winograd.tile_elements import (
     tile_of,
     two_passes,
     window_of,
-    with_whole_windows,
 )
 from relay_tune.schedule.rewrites.winograd.transforms import PlaneFiltering
 from relay_tune.schedule.rewrites.winograd.written_windows import written_out
@@ -144,7 +143,6 @@ def _stages(
     bands: Sequence[TileBlocks | TileRuns],
 ) -> Computed:
     """The result of a convolution, by way of the transformed data and the products."""
-    data = with_whole_windows(convolution, filtering, data, bands[-1].end)
     *upper, last = [(band, _band(convolution, data, taps, filtering, band)) for band in bands]
 
     def result(n: Scalar, *at: Scalar) -> Scalar:

@@ -17,8 +17,7 @@ from relay_tune.tensor.expression import (
     literal,
     select,
 )
-from relay_tune.tensor.size import is_symbolic, surely_less
-from relay_tune.tensor.tensor import compute
+from relay_tune.tensor.size import surely_less
 
 Element = Callable[[int, int], Scalar]
 """The element at a row and a column of a window."""
@@ -39,6 +38,13 @@ def tile_of(filtering: Filtering, place: Scalar, dilation: int) -> tuple[Scalar,
     return place // period * dilation + place % dilation, place % period // dilation
 
 
+Place = tuple[Scalar, int]
+"""A place on an axis, and the largest that it is for any tile."""
+
+Places = Callable[[Filtering, Scalar, int, int], list[Place]]
+"""places(filtering, tile, end, dilation): what a tile before `end` has on an axis."""
+
+
 def window_of(
     convolution: Convolution,
     filtering: PlaneFiltering,
@@ -47,50 +53,18 @@ def window_of(
     depth: Sequence[Scalar],
     c: Scalar,
 ) -> Element:
-    """The elements d of the window of a tile; what it reads beyond the data is zero.
+    """The elements d of the window of a tile; beyond the data the last ones of these.
 
+    No result depends on what is beyond, so it may be anything of their size, and a window reads
+    the last ones anyway. Asked for element by element, zeros cost more than a minimum.
     `tile` is an image, a row and a column of tiles, and those where rows and columns end.
     """
-    (n, ty, tx), (end_row, end_column) = tile
-    rows = _window_places(filtering.rows, ty, end_row, convolution.dilations[0])
-    columns = _window_places(filtering.columns, tx, end_column, convolution.dilations[1])
 
-    def load(row: int, column: int) -> Scalar:
-        places = [rows[row]] if convolution.is_line else [rows[row], columns[column]]
-        return cast(_bounded(data, (n, *depth), places, c), convolution.numbers.transformed)
+    def read(places: Sequence[Place]) -> Scalar:
+        value = _nearest(data, (tile[0][0], *depth), places, c)
+        return cast(value, convolution.numbers.transformed)
 
-    return load
-
-
-def with_whole_windows(
-    convolution: Convolution, filtering: PlaneFiltering, data: Tensor, end: tuple[int, int]
-) -> Tensor:
-    """The data with zeros behind them, up to where the windows of all tiles end.
-
-    `end` is where the rows and columns of tiles end. Only along axes of open extent: there, whether
-    a window reads beyond the data would be asked for each of its elements when the program runs.
-    """
-    along = [filtering.rows] if convolution.is_line else [filtering.rows, filtering.columns]
-    first = len(data.shape) - 1 - len(along)
-    shape = list(data.shape)
-    for place, (axis, tiles, dilation) in enumerate(
-        zip(along, end, convolution.dilations, strict=False), start=first
-    ):
-        _, last = _window_places(axis, literal(0, INDEX), tiles, dilation)[-1]
-        extent, whole = data.shape[place], last + convolution.stride  # some places may be skipped
-        if is_symbolic(extent) and not surely_less(last, extent) and surely_less(extent - 1, whole):
-            shape[place] = whole
-    if shape == list(data.shape):
-        return data
-
-    def element(*at: Scalar) -> Scalar:
-        value: Scalar = data[at]
-        for place in range(first, len(shape) - 1):
-            if shape[place] != data.shape[place]:
-                value = select(binary("lt", at[place], data.shape[place]), value, 0)
-        return value
-
-    return compute("winograd_image", shape, element)
+    return _elements(convolution, filtering, tile, _window_places, read)
 
 
 def result_of(
@@ -105,20 +79,32 @@ def result_of(
 
     `tile` is an image, a row and a column of tiles, and those where rows and columns end.
     """
-    (n, ty, tx), (end_row, end_column) = tile
-    rows = _result_places(filtering.rows, ty, end_row, convolution.dilations[0])
-    columns = _result_places(filtering.columns, tx, end_column, convolution.dilations[1])
 
-    def load(row: int, column: int) -> Scalar:
-        places = [rows[row]] if convolution.is_line else [rows[row], columns[column]]
-        return _bounded(result, (n, *depth), places, o)
+    def read(places: Sequence[Place]) -> Scalar:
+        return _bounded(result, (tile[0][0], *depth), places, o)
 
-    return load
+    return _elements(convolution, filtering, tile, _result_places, read)
 
 
-def _bounded(
-    tensor: Tensor, outer: Sequence[Scalar], places: Sequence[tuple[Scalar, int]], c: Scalar
-) -> Scalar:
+def _elements(
+    convolution: Convolution,
+    filtering: PlaneFiltering,
+    tile: tuple[Sequence[Scalar], tuple[int, int]],
+    places: Places,
+    read: Callable[[Sequence[Place]], Scalar],
+) -> Element:
+    """What is read at the places that a tile has on the axes of an image."""
+    along, dilations = (filtering.rows, filtering.columns), convolution.dilations
+    sides = zip(along, tile[0][1:], tile[1], dilations, strict=True)
+    rows, columns = (places(*each) for each in sides)
+
+    def element(row: int, column: int) -> Scalar:
+        return read([rows[row]] if convolution.is_line else [rows[row], columns[column]])
+
+    return element
+
+
+def _bounded(tensor: Tensor, outer: Sequence[Scalar], places: Sequence[Place], c: Scalar) -> Scalar:
     """The element at places of which each is given with its largest value; zero beyond."""
     value: Scalar = tensor[(*outer, *(place for place, _ in places), c)]
     extents = tensor.shape[-1 - len(places) : -1]
@@ -128,9 +114,17 @@ def _bounded(
     return value
 
 
-def _window_places(
-    filtering: Filtering, tile: Scalar, end: int, dilation: int
-) -> list[tuple[Scalar, int]]:
+def _nearest(tensor: Tensor, outer: Sequence[Scalar], places: Sequence[Place], c: Scalar) -> Scalar:
+    """The element at places of which each is given with its largest value; the last one beyond."""
+    extents = tensor.shape[-1 - len(places) : -1]
+    inside = (
+        place if surely_less(last, extent) else binary("min", place, extent - 1)
+        for (place, last), extent in zip(places, extents, strict=True)
+    )
+    return tensor[(*outer, *inside, c)]
+
+
+def _window_places(filtering: Filtering, tile: Scalar, end: int, dilation: int) -> list[Place]:
     """What the window of a tile before `end` reads on an axis, and what that is at most."""
     step = filtering.step * dilation
     first, last = _first_place(step, tile, end, dilation)
@@ -138,9 +132,7 @@ def _window_places(
     return [(first + distance, last + distance) for distance in distances]
 
 
-def _result_places(
-    filtering: Filtering, tile: Scalar, end: int, dilation: int
-) -> list[tuple[Scalar, int]]:
+def _result_places(filtering: Filtering, tile: Scalar, end: int, dilation: int) -> list[Place]:
     """The places of a tile before `end` on an axis of the result, and what they are at most."""
     first, last = _first_place(filtering.outputs * dilation, tile, end, dilation)
     distances = [place * dilation for place in range(filtering.outputs)]

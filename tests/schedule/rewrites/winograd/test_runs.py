@@ -37,16 +37,29 @@ def test_the_rest_is_a_block_of_its_own():
     plan = plan_program(convolution_program((1, 11, 18, 16, 20)), WINOGRAD(tile=4, run=4))
     (group,) = (step for step in plan.steps if isinstance(step, RowBlocks))
     assert (group.whole, group.last_rows, group.blocks) == (3, 3, 4)
-    assert [buffer.shape for buffer in group.buffers] == [(36 * 4 * 16,)]
-    scheduled = apply_schedule(plan, plan_schedule(plan))
-    assert [tensor.name for tensor in scheduled.workspace] == ["winograd_products"]
+    assert [buffer.shape for buffer in group.buffers] == [(36 * 4 * 16,), (36 * 4 * 20,)]
+    assert not apply_schedule(plan, plan_schedule(plan)).workspace
 
 
-def test_images_of_fixed_size_have_blocks_instead():
-    program = convolution_program((1, 24, 24, 16, 16))
-    assert not any("run" in str(each) for each in winograds(algorithms(program)))
+@pytest.mark.parametrize(
+    ("image", "lengths"),
+    [
+        ((24, 24), []),  # near: one block has all tiles
+        ((160, 224), []),  # blocks of 28 tiles divide the rows of 56
+        ((161, 223), [24]),  # the last tile of each row is not whole
+        ((164, 164), [24]),  # 41 tiles are a prime number
+    ],
+)
+def test_images_of_fixed_size_have_runs_where_no_block_divides_many_tiles(image, lengths):
+    program = convolution_program((1, *image, 48, 48))
     found = match_convolution(program.outputs[0])
-    assert run_lengths(found, filtering_of(4, 1, (3, 3))) == []
+    assert run_lengths(found, filtering_of(4, 1, (3, 3))) == lengths
+
+
+def test_runs_stand_for_one_block():
+    program = convolution_program((1, 161, 223, 16, 16))
+    offered = list(map(str, winograds(algorithms(program))))
+    assert offered == ["winograd(tile=2, run=24)", "winograd(tile=4, run=24)"]
 
 
 RUNS = [
