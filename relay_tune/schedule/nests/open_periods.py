@@ -75,12 +75,26 @@ def with_whole_periods(region: Region, *, longer: bool = False) -> Region:
         new = _with_periods(old, ceiling_quotient(old.extent, steps), steps, end)
         found[new.axis] = new
         region = _with_axis(region, old, new.axis)
-    for axis, number in _counted_periods(region, found).items():
-        before = found.pop(axis)
-        new = _with_periods(axis, number, before.steps, before.end)
+    counting = {**_whole(region, longer), **found}
+    for axis, number in _counted_periods(region, counting).items():
+        found.pop(axis, None)
+        new = _with_periods(axis, number, counting[axis].steps, counting[axis].end)
         found[new.axis] = new
         region = _with_axis(region, axis, new.axis)
     return _bounded(region, list(found.values())) if found else region
+
+
+def _whole(region: Region, longer: bool) -> dict[Axis, _Longer]:
+    """The axes that have whole periods, those with the most places; with `longer` of any extent."""
+    found: dict[Axis, _Longer] = {}
+    for period in periods(region, whole=True):
+        axis, steps = period.axis, period.steps
+        if not (longer or is_symbolic(axis.extent)) or are_lanes(region, axis):
+            continue
+        if axis not in found or found[axis].steps < steps:
+            count = Axis(axis.name, axis.extent // steps)
+            found[axis] = _Longer(count, steps, axis.extent, axis)
+    return found
 
 
 def _counted_periods(region: Region, longer: Mapping[Axis, _Longer]) -> dict[Axis, int]:

@@ -162,11 +162,18 @@ def are_lanes(region: Region, axis: Axis) -> bool:
     return not others or any(axis in axes_of(load.indices[-1]) for load in loads(region.body))
 
 
-def periods(region: Region) -> Iterator[Period]:
-    """What selects of a region take modulo a number that may not divide the axis."""
+def periods(region: Region, *, whole: bool = False) -> Iterator[Period]:
+    """What selects of a region take modulo a number that may not divide the axis.
+
+    With `whole`, only those that do, from the first place on.
+    """
     for node in sub_expressions(region.body):
         if isinstance(node, Select):
-            yield from _periods_of(node.condition, region.axes)
+            for period in _periods_of(node.condition, region.axes):
+                rest = period.axis.extent % period.steps
+                is_whole = not period.first and not is_symbolic(rest) and rest == 0
+                if is_whole == whole:
+                    yield period
 
 
 def _periods_of(condition: Scalar, axes: Sequence[Axis]) -> Iterator[Period]:
@@ -182,11 +189,8 @@ def _periods_of(condition: Scalar, axes: Sequence[Axis]) -> Iterator[Period]:
         if is_symbolic(period.constant) or factor < 1 or period.constant % factor:
             continue
         steps, before = period.constant // factor, form.constant // factor
-        if steps < 2:
-            continue
-        first, rest = -before % steps, axis.extent % steps
-        if first or is_symbolic(rest) or rest:
-            yield Period(axis, first, steps)
+        if steps > 1:
+            yield Period(axis, -before % steps, steps)
 
 
 def _split(region: Region, box_of: BoxOf) -> list[Region] | None:

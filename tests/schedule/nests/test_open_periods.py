@@ -6,7 +6,7 @@ import pytest
 
 from relay_tune.ir.dim import Symbol
 from relay_tune.schedule.nests.open_periods import with_whole_periods
-from relay_tune.schedule.nests.regions import Region
+from relay_tune.schedule.nests.regions import Region, whole_periods
 from relay_tune.tensor.expression import Axis, Binary, Scalar, binary, select
 from relay_tune.tensor.size import dim_of, size_value, symbolic_size
 from relay_tune.tensor.tensor import input_tensor
@@ -15,10 +15,10 @@ from relay_tune.tensor.walk import loads, sub_expressions
 HEIGHT, WIDTH = (symbolic_size(Symbol(name), 64) for name in "hw")
 
 
-def pixels(shrink: int, last: str) -> Region:
+def pixels(shrink: int, last: str, size: tuple[int, int] = (HEIGHT, WIDTH)) -> Region:
     """What tiles of 4x4 pixels have in each `shrink`-th one, beside an image of that size."""
-    h, w, c = Axis("h", HEIGHT // shrink), Axis("w", WIDTH // shrink), Axis("c", 16)
-    rows, columns = (HEIGHT + 3) // 4, (WIDTH + 3) // 4
+    h, w, c = Axis("h", size[0] // shrink), Axis("w", size[1] // shrink), Axis("c", 16)
+    rows, columns = (size[0] + 3) // 4, (size[1] + 3) // 4
     tiles = input_tensor("tiles", (rows * columns, 16), "float32")
     beside = input_tensor("beside", (h.extent, w.extent, 16), "float32")
     y, x = h * shrink, w * shrink
@@ -40,6 +40,14 @@ def test_axes_have_whole_periods(shrink: int, last: str) -> None:
         for number in (1, 4, 9, 17):
             periods = size_value(dim_of(extents[name]), {name: number}) // (4 // shrink)
             assert periods == -(-number // 4)  # of all tiles, also where pixels are left out
+
+
+def test_axes_of_fixed_extent_have_as_many_periods_as_there_are_tiles() -> None:
+    region = pixels(2, "c", (161, 223))  # 80x111: the last row of tiles has none of these pixels
+    assert with_whole_periods(region) is region
+    longer = with_whole_periods(region, longer=True)
+    assert [axis.extent for axis in longer.axes] == [41 * 2, 56 * 2, 16]
+    assert whole_periods(region, longer=True) == [region]
 
 
 def test_only_loads_behind_the_end_are_bounded() -> None:
