@@ -27,13 +27,11 @@ class StoredNumbers:
         bits: of a number.
         constants: what is stored.
         attributes: that change where the numbers have signs.
-        rounds_data: whether products may round to bytes what they multiply by the numbers.
     """
 
     bits: int
     constants: Sequence[Array]
     attributes: dict[str, Any]
-    rounds_data: bool = False
 
     @property
     def are_signed(self) -> bool:
@@ -71,8 +69,7 @@ def _of_blocks(call: Call) -> StoredNumbers | None:
         return None
     # Words may hold more numbers than are read.
     attributes = attributes_of(call)
-    rounds = attributes.activations == "int8"
-    return StoredNumbers(attributes.bits, stored, {"size": shape[-1]}, rounds)
+    return StoredNumbers(attributes.bits, stored, {"size": shape[-1]})
 
 
 def _short(scale: Array) -> Array:

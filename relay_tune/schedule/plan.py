@@ -27,7 +27,7 @@ from relay_tune.schedule.space.cycle_bound import least_cycles
 from relay_tune.schedule.space.default_choice import default_choices
 from relay_tune.schedule.space.group_spaces import group_spaces, waiting_cycles
 from relay_tune.schedule.space.open_strides import with_few_addresses
-from relay_tune.schedule.space.same_packing import with_packing
+from relay_tune.schedule.space.same_packing import with_columns, with_packing
 from relay_tune.schedule.space.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.index import FlatView
@@ -175,6 +175,7 @@ class Plan:
                 found += group_spaces(step, self.constants, machine, threads)
             elif isinstance(step, Nest):
                 space = nest_space(nominal_nest(step), self.constants, machine, threads)
+                space = with_columns(space, self.algorithm.columns(step))
                 found.append(with_few_addresses(space, step))
         if self.packing is None or self.packing.algorithm != self.algorithm:
             return tuple(found)

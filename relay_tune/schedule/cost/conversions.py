@@ -14,7 +14,7 @@ from math import prod
 
 from relay_tune.remembered import remembered
 from relay_tune.schedule.cost.tile import Tile, distinct_places
-from relay_tune.schedule.loops.scaled_sums import scaled_sum
+from relay_tune.schedule.loops.scaled_sums import ScaledSum, scaled_sum
 from relay_tune.schedule.nests.operation_count import instructions, operation_count
 from relay_tune.tensor.bit_fields import signed_field
 from relay_tune.tensor.expression import Axis, Cast, Scalar
@@ -29,10 +29,8 @@ def step_operations(tile: Tile) -> float:
     analysis = tile.analysis
     own = tile.vectors * analysis.body_operations + sum(_put_together(tile))
     if analysis.integer_sums:
-        return own + tile.vectors * _of_integer_sum(tile)
-    if not analysis.conversions:
-        return own
-    return own + sum(_converted(tile))
+        own += tile.vectors * _of_integer_sum(tile)
+    return own + sum(_converted(tile)) if analysis.conversions else own
 
 
 def _put_together(tile: Tile) -> Iterator[float]:
@@ -56,12 +54,23 @@ def _of_integer_sum(tile: Tile) -> float:
     return once / prod(axis.extent for axis in scaled.inner)
 
 
-def has_own_sums(tile: Tile) -> bool:
-    """Whether the sums of a block have registers of their own."""
+def own_sums(tile: Tile) -> int:
+    """How many sums of a block have registers of their own beside each other."""
+    scaled = _own_sum(tile)
+    return 0 if scaled is None else scaled.together
+
+
+def own_registers(tile: Tile) -> int:
+    """The registers of these sums, and of a word that all of them multiply, for each vector."""
+    scaled = _own_sum(tile)
+    return 0 if scaled is None else scaled.together + (scaled.beside is not None)
+
+
+def _own_sum(tile: Tile) -> ScaledSum | None:
     analysis = tile.analysis
-    if analysis.integer_sums:
-        return True
-    return bool(analysis.conversions) and scaled_sum(analysis.nest, tile.choice) is not None
+    if not analysis.integer_sums and not analysis.conversions:
+        return None
+    return scaled_sum(analysis.nest, tile.choice)
 
 
 def _converted(tile: Tile) -> Iterator[float]:
@@ -70,8 +79,10 @@ def _converted(tile: Tile) -> Iterator[float]:
     scaled = scaled_sum(nest, tile.choice)
     parts = [(nest.body, tile.written_out)]
     if scaled is not None:
-        block = {axis: tile.steps[axis] for axis in scaled.inner}
-        parts = [(scaled.term, tile.written_out), (scaled.factor, block)]
+        beside = {} if scaled.beside is None else {scaled.beside: scaled.together}
+        parts = [(scaled.term, {**tile.written_out, **beside})]
+    if scaled is not None and not scaled.is_integer:  # whose factor is counted with their start
+        parts += [(scaled.factor, {axis: tile.steps[axis] for axis in scaled.inner})]
     for root, shared in parts:
         nodes = sub_expressions(root)
         free = _looked_up(nodes, tile.machine.lookup_bits)

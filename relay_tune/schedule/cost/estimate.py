@@ -14,7 +14,7 @@ from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.analysis import NestAnalysis
-from relay_tune.schedule.cost.conversions import step_operations
+from relay_tune.schedule.cost.conversions import own_sums, step_operations
 from relay_tune.schedule.cost.load_count import BodyLoads, body_loads, load_count
 from relay_tune.schedule.cost.register_use import operands_in_use, register_use, with_shuffles
 from relay_tune.schedule.cost.terms import memory_cycles
@@ -155,7 +155,8 @@ def _tile_cycles(tile: Tile) -> float:
     arithmetic = step_operations(tile) / unit.fused_per_cycle
     if body.shuffled:
         arithmetic = with_shuffles(arithmetic, body, vectors, tile.machine)
-    step = max(arithmetic, loaded / unit.loads_per_cycle, unit.latency)
+    latency = unit.latency / max(own_sums(tile), 1)
+    step = max(arithmetic, loaded / unit.loads_per_cycle, latency)
     step += known.load * loaded
     if _spreads_windows(tile):
         step *= known.spread_window

@@ -8,7 +8,7 @@ from math import prod
 from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.cost.conversions import has_own_sums, step_operations
+from relay_tune.schedule.cost.conversions import own_registers, step_operations
 from relay_tune.schedule.cost.load_count import BodyLoads, body_loads, load_count
 from relay_tune.schedule.cost.tile import Tile, vector_count
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch
@@ -64,7 +64,7 @@ def accumulators(tile: Tile) -> int:
     if analysis.match is not None:
         return prod(analysis.match.tile_registers(tile.choice))
     if not analysis.written_out:
-        return tile.vectors * (analysis.near.siblings + has_own_sums(tile))
+        return tile.vectors * (analysis.near.siblings + own_registers(tile))
     extents = {a: 1 if a in analysis.written_out else n for a, n in tile.extents.items()}
     return vector_count(analysis.nest, tile.choice, extents) * analysis.near.siblings
 

@@ -103,6 +103,9 @@ class RegisterTile:
         behind = epilogue_reads(nest, rows, self.vector_axis)
         beside = [each for each in for_others if isinstance(each, TouchedRows)]
         stream = stream_prefetch(nest, choice, constants, self.reduction, self.packed)
+        self.of_steps = stream if stream is not None and stream.is_of_steps else None
+        if self.of_steps is not None:
+            stream = None
         found = (panel, part, stream, *beside, behind)
         self.fetching = [each for each in found if each is not None]
         ahead = [each for each in for_others if isinstance(each, ReadAhead)]
@@ -134,25 +137,42 @@ class RegisterTile:
         assert nest.body is not None
         if scaled is None:
             return self._in_levels(bindings, sums, outer, sum_levels(nest, self.reduction))
-        partial = self._accumulators(bindings, scaled.term.dtype)
         around = self.reduction[: -len(scaled.inner)]
+        if scaled.beside is not None:
+            around = around[:-1]
+        partial = [self._accumulators(bindings, scaled.term.dtype) for _ in range(scaled.together)]
 
-        def scaled_up(point: Point) -> Statement:
-            value = cast(partial[point.cell], sums.dtype) * self._value_at(scaled.factor, point)
-            return Store(sums, point.cell, sums[point.cell] + value)
+        def for_each(write: Callable[[Buffer], Statement]) -> Statement:
+            if scaled.beside is None:
+                return write(partial[0])
+            return Block(
+                tuple(
+                    Let(scaled.beside, literal(number, INDEX), write(own))
+                    for number, own in enumerate(partial)
+                )
+            )
+
+        def scaled_up(own: Buffer) -> Statement:
+            def write(point: Point) -> Statement:
+                value = cast(own[point.cell], sums.dtype) * self._value_at(scaled.factor, point)
+                return Store(sums, point.cell, sums[point.cell] + value)
+
+            return self._over_tile(bindings, write)
 
         loops = self._reduction_loops(
             bindings,
             (*outer, *around),
             scaled.inner,
-            self._added(bindings, partial, scaled.term),
+            for_each(lambda own: self._added(bindings, own, scaled.term)),
         )
         parts = (
-            self._started(bindings, partial, scaled.start),
+            for_each(lambda own: self._started(bindings, own, scaled.start)),
             loops,
-            self._over_tile(bindings, scaled_up),
+            for_each(scaled_up),
         )
-        whole: Statement = Allocate(partial, Block(parts))
+        whole: Statement = Block(parts)
+        for own in reversed(partial):
+            whole = Allocate(own, whole)
         for axis in reversed(around):
             whole = loop_over(axis, whole)
         return self._started(bindings, sums), whole
@@ -318,6 +338,9 @@ class RegisterTile:
             return body
         unrolled = unrolled_extents(reduction, self.choice.unroll)
         *outer, innermost = reduction
+        if fetches and self.of_steps is not None:
+            asked = self.of_steps.fetches(Site(bindings, around, reduction))
+            body = Block((*(each.statement for each in asked), body))
         body = unrolled_loop(
             innermost,
             unrolled[innermost],

@@ -23,12 +23,14 @@ from operator import mul
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nests.nest import Nest
+from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import (
     DOT_PRODUCTS,
     Axis,
     Binary,
     Cast,
     Literal,
+    Load,
     Scalar,
     Select,
 )
@@ -37,6 +39,9 @@ from relay_tune.tensor.walk import axes_of
 
 LEAST_STEPS = 8
 """Fewer steps are not worth sums of their own."""
+
+MOST_SUMS = 4
+"""Inner sums that are computed beside each other."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -48,12 +53,20 @@ class ScaledSum:
         term: what the inner sum adds up.
         factor: what each inner sum is multiplied by.
         start: where each inner sum begins; None for zero.
+        beside: the innermost of the outer axes where an operand that each step makes is the same
+            for all of it: the inner sums of its few steps have registers beside each other.
     """
 
     inner: tuple[Axis, ...]
     term: Scalar
     factor: Scalar
     start: Scalar | None = None
+    beside: Axis | None = None
+
+    @property
+    def together(self) -> int:
+        """How many inner sums are computed at a time."""
+        return 1 if self.beside is None else self.beside.extent
 
     @property
     def is_integer(self) -> bool:
@@ -108,7 +121,16 @@ def _integer_sum(body: Scalar, reduction: Sequence[Axis]) -> ScaledSum | None:
     if not inner or not others:
         return None
     term, start = _from_start(dots[0].operand, inner)
-    return ScaledSum(tuple(inner), term, fold(mul, others), start)
+    beside = _beside(term, reduction[: -len(inner)])
+    return ScaledSum(tuple(inner), term, fold(mul, others), start, beside)
+
+
+def _beside(term: Scalar, outer: Sequence[Axis]) -> Axis | None:
+    """The innermost of some axes, where a step makes a word that is the same all along it."""
+    if not outer or outer[-1].extent > MOST_SUMS or not isinstance(term, Binary):
+        return None
+    made = [side for side in (term.left, term.right) if not isinstance(side, Load)]
+    return outer[-1] if any(outer[-1] not in axes_of(side) for side in made) else None
 
 
 def _is_dot(node: Scalar) -> bool:
@@ -123,14 +145,22 @@ def _is_dot(node: Scalar) -> bool:
 def _from_start(node: Scalar, inner: Sequence[Axis]) -> tuple[Scalar, Scalar | None]:
     """What each inner step adds, and what the first one adds beside it."""
     first = node.left if isinstance(node, Binary) and node.operation == "add" else None
-    if not isinstance(node, Binary) or not isinstance(first, Select) or len(inner) != 1:
+    if not isinstance(node, Binary) or not isinstance(first, Select):
         return node, None
     match first.condition, first.if_false:
-        case Binary(operation="eq", left=step, right=Literal(value=0)), Literal(value=0) if (
-            step is inner[0] and not set(inner) & set(axes_of(first.if_true))
-        ):
+        case Binary(operation="eq", left=step, right=Literal(value=0)), Literal(value=0) if _counts(
+            step, inner
+        ) and not set(inner) & set(axes_of(first.if_true)):
             return node.right, first.if_true
     return node, None
+
+
+def _counts(step: Scalar, axes: Sequence[Axis]) -> bool:
+    """Whether a number is zero where all of some axes are, and nowhere else."""
+    form = axis_affine(step)
+    if form is None or form.constant or set(form.terms) != set(axes):
+        return False
+    return all(form.coefficient(axis) > 0 for axis in axes)
 
 
 def _factors(body: Scalar) -> Sequence[Scalar]:

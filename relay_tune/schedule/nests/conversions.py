@@ -16,7 +16,8 @@ def conversions(nest: Nest, constants: frozenset[Tensor]) -> frozenset[Scalar]:
     if nest.body is None or not nest.body.dtype.startswith("float"):
         return frozenset()
     found = frozenset(node for node in sub_expressions(nest.body) if _is_constant(node, constants))
-    return found if any(isinstance(node, Cast) for node in found) else frozenset()
+    converts = any(isinstance(node, Cast) or node.dtype == "int32" for node in found)
+    return found if converts else frozenset()
 
 
 def _is_constant(node: Scalar, constants: frozenset[Tensor]) -> bool:

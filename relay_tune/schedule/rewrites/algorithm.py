@@ -56,6 +56,9 @@ Grouped = Callable[[Sequence[Step], Sequence[Tensor], Any], Sequence[Step | RowB
 Raises InputError where blocks are too large."""
 
 
+TileColumns = Callable[[Nest, Any], int]
+"""columns(nest, parameters) -> how wide tiles have to be along the last axis, 0 if that is free."""
+
 Packing = Callable[[Sequence[TileChoice], Any], Sequence[TileChoice]]
 """packing(direct choices, parameters) -> the same with constants packed as the algorithm wants."""
 
@@ -86,6 +89,7 @@ class Algorithm:
             of several, one after the other, all have to be among them.
         packing: the choices of a direct schedule with constants packed as it reads them; None if
             it packs them in ways of its own.
+        columns: how wide the tiles of a nest are; None if that is free.
         data_type: the type that it rounds data of products to, and nothing else; empty if it
             rounds nothing, or more.
         saving: no program costs less than a direct one divided by this. `inf` where an algorithm
@@ -104,6 +108,7 @@ class Algorithm:
     fixed_cycles: Callable[[Collection[Tensor], Machine], float] | None = None
     follows: tuple[Algorithm, ...] = ()
     packing: Packing | None = None
+    columns: TileColumns | None = None
     data_type: str = ""
     saving: float = inf
 
@@ -243,6 +248,14 @@ class AppliedAlgorithm:
         for each in self.rewrites:
             nest = nest if each.algorithm.nest is None else each.algorithm.nest(nest)
         return nest
+
+    def columns(self, nest: Nest) -> int:
+        """How wide the tiles of a nest have to be along its last axis; 0 if that is free."""
+        found = 0
+        for each in self.rewrites:
+            if each.algorithm.columns is not None:
+                found = max(found, each.algorithm.columns(nest, each.parameters))
+        return found
 
     def grouped(
         self, nests: Sequence[Step], outputs: Sequence[Tensor]

@@ -13,7 +13,7 @@ from relay_tune.schedule.rewrites.algorithm import DIRECT, Algorithm
 from relay_tune.schedule.rewrites.dot_products.record import DOT_PRODUCTS
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
 from relay_tune.schedule.rewrites.partial_sums import PARTIAL_SUMS
-from relay_tune.schedule.rewrites.quantized_rows.record import QUANTIZED
+from relay_tune.schedule.rewrites.quantized_rows.record import DIGITS, QUANTIZED
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.split import SPLIT
 from relay_tune.schedule.rewrites.strassen.record import STRASSEN
@@ -67,6 +67,7 @@ ALGORITHMS = Algorithms(
     *DOT_PRODUCTS,
     PANELS,
     *QUANTIZED,
+    *DIGITS,
     WINOGRAD,
     WINOGRAD_INTEGERS,
     PARTIAL_SUMS,

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.schedule.space.space import NestSpace
+from relay_tune.schedule.space.space import NestSpace, pair
 
 
 def with_packing(spaces: Sequence[NestSpace], other: Schedule) -> tuple[NestSpace, ...]:
@@ -26,6 +26,22 @@ def with_packing(spaces: Sequence[NestSpace], other: Schedule) -> tuple[NestSpac
     if len(spaces) != len(other.choices):
         return tuple(spaces)
     return tuple(map(_narrowed, spaces, other.choices))
+
+
+def with_columns(space: NestSpace, columns: int) -> NestSpace:
+    """The part of a space whose tiles are so wide along the last axis, which lies along the lanes.
+
+    The space itself where `columns` are 0, or its machine has no such vectors.
+    """
+    named = dict(zip(space.names, space.values, strict=True))
+    last = len(space.analysis.nest.axes) - 1
+    pairs = [pair(each) for each in named["vector"]] if columns else []
+    lanes = max((n for place, n in pairs if place == last and not columns % n), default=0)
+    if not lanes or columns // lanes not in named["vectors"]:
+        return space
+    known: dict[str, object] = {"vector": (last, lanes), "vectors": columns // lanes}
+    values = tuple((known[name],) if name in known else named[name] for name in space.names)
+    return replace(space, values=values)
 
 
 def _narrowed(space: NestSpace, other: TileChoice) -> NestSpace:

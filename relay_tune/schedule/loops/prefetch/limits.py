@@ -51,7 +51,7 @@ JOINED_SHARE = 8
 
 # Constants of a narrow type, which one row streams through.
 
-STREAM_AHEAD = 3072
+STREAM_AHEAD = 6144
 """Bytes ahead: what comes from memory in a latency of it."""
 
 # Short rows that tiles reduce along the lanes.

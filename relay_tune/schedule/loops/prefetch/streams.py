@@ -1,7 +1,7 @@
 """Constants of a narrow type that a nest streams through, asked for some lines ahead.
 
     for b, k in blocks of a tile:
-      prefetch q[.. + 3072]
+      prefetch q[.. + 6144]
       y[0:48] += x[b, k] * float(q[b, k, 0:48])
 
 What is converted as it is read comes slower than plain loads would ask for it: too few of them are
@@ -35,15 +35,21 @@ class StreamPrefetch:
     Attributes:
         load: reads it, packed.
         innermost: the innermost reduction axis.
-        steps: of it in a group.
+        steps: of it that ask together: a single one where it reads whole lines, so that they are
+            asked for one after the other, else those of a group.
     """
 
     load: PackedLoad
     innermost: Axis
     steps: int
 
+    @property
+    def is_of_steps(self) -> bool:
+        """Whether each step asks, not the first of a group."""
+        return self.steps == 1
+
     def fetches(self, site: Site) -> Iterator[Fetch]:
-        """The lines that lie ahead of those of a group's own steps."""
+        """The lines ahead of those of the own steps; the last group is one or several."""
         tensor, size = self.load.constant.tensor, DTYPES[self.load.constant.tensor.dtype].itemsize
         first: dict[Axis, Scalar] = {self.innermost: site.groups[-1] * self.steps}
         numbers = [site.bindings[axis].number for axis in self.load.tiled]
@@ -76,4 +82,13 @@ def stream_prefetch(
     if largest.constant.recipe.size * DTYPES[tensor.dtype].itemsize < LEAST_FETCHED:
         return None
     innermost = reduction[-1]
-    return StreamPrefetch(largest, innermost, unrolled_extents(reduction, choice.unroll)[innermost])
+    steps = unrolled_extents(reduction, choice.unroll)[innermost]
+    if innermost in largest.plain and not _bytes_of_step(largest) % LINE_BYTES:
+        steps = 1
+    return StreamPrefetch(largest, innermost, steps)
+
+
+def _bytes_of_step(load: PackedLoad) -> int:
+    """What a tile reads of a packed constant in a step."""
+    tensor, inside = load.constant.tensor, len(load.tiled) + len(load.plain)
+    return prod(tensor.shape[inside:]) * DTYPES[tensor.dtype].itemsize

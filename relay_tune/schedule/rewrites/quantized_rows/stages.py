@@ -1,16 +1,17 @@
 """Products of bytes with a scale for each block of data and one for each block of weights.
 
-e[i, b] = max(k in block b) |x[i, k]| / 127
-q[i, k] = int8(round(x[i, k] / e[i, b]))
 c[i, b] = -z * sum(k in block b) q[i, k]
-w[o, v] = word(number[o, 4 * v], .., number[o, 4 * v + 3])                      in panels
+w[o, v] = word(number[o, 4 * v], .., number[o, 4 * v + 3])
 y[i, o] = sum(b) (c[i, b] + sum(v in block b) dot(w[o, v], words(q)[i, v])) * (e[i, b] * s[o, b])
+
+Words of the weights are made in panels for many rows, and where they are multiplied for few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from functools import reduce as fold
 from operator import add
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from relay_tune.machine.pattern import WordPattern
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
+from relay_tune.schedule.rewrites.quantized_rows.data_numbers import DataBytes, DataDigits
 from relay_tune.schedule.rewrites.quantized_rows.match import (
     BlockProduct,
     StoredWords,
@@ -27,7 +29,6 @@ from relay_tune.tensor.expression import (
     Axis,
     Literal,
     Scalar,
-    Tensor,
     binary,
     cast,
     literal,
@@ -37,23 +38,23 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import nominal
-from relay_tune.tensor.tensor import Computed, Panels, compute, panels_of, words_of
+from relay_tune.tensor.tensor import Computed, compute, panels_of
 from relay_tune.tensor.walk import axes_of, substitute
-
-LARGEST = 127
-"""Of the bytes that data become: as far from zero on both sides."""
 
 FEW_ROWS = 16
 """Up to so many rows, the order of data follows that in which weights are stored."""
 
-LEAST_PEAK = 1e-30
-"""What a block of smaller numbers is divided by; they become zeros."""
+Element = Callable[..., Scalar]
+"""element(*place, column) -> what weights have there."""
 
 
 def quantized_program(
     program: TensorProgram, pattern: WordPattern, columns: int
 ) -> TensorProgram | None:
-    """The program with dot products of a pattern in place of such products; None without any."""
+    """The program with dot products of a pattern in place of such products; None without any.
+
+    Data are bytes, and words of the weights lie in panels of so many columns.
+    """
 
     def rewrite(stage: Computed, rewriting: Rewriting) -> Computed | None:
         found = block_product(rewriting.rebuilt(stage), rewriting.constants)
@@ -66,76 +67,65 @@ def quantized_program(
     return with_rewritten_stages(program, rewrite)
 
 
+def digits_program(program: TensorProgram, pattern: WordPattern) -> TensorProgram | None:
+    """The same with data as digits, and words made where they are multiplied."""
+
+    def rewrite(stage: Computed, rewriting: Rewriting) -> Computed | None:
+        found = block_product(rewriting.rebuilt(stage), rewriting.constants)
+        if found is None or not has_words(found, pattern):
+            return None
+        return _Product(found, pattern).sums()
+
+    return with_rewritten_stages(program, rewrite)
+
+
 def is_possible(found: BlockProduct, pattern: WordPattern) -> bool:
     """Whether numbers fit the words of a pattern, and blocks are whole words."""
     limits, (low, high) = np.iinfo(pattern.left), found.bounds
     return high - low <= limits.max - limits.min and not found.block % pattern.group
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+def has_words(found: BlockProduct, pattern: WordPattern) -> bool:
+    """Whether words of a pattern are made of stored ones by few instructions."""
+    stored = found.words
+    return is_possible(found, pattern) and stored is not None and not found.block % stored.numbers
+
+
+@dataclass(frozen=True, eq=False)
 class _Product:
     """The stages of one product."""
 
     found: BlockProduct
     pattern: WordPattern
-    columns: int
+    columns: int | None = None
 
     def sums(self) -> Computed:
         """The stage that stands for the product."""
-        found, stage = self.found, self.found.product.stage
+        found, stage, data = self.found, self.found.product.stage, self._data
         block, step = Axis("b", found.blocks), Axis("v", found.block // self.pattern.group)
-        rows = [axis for axis in stage.axes if axis is not found.product.column]
-        scales = self._scales(rows)
-        numbers = self._numbers(rows, scales)
-        right = self._data_words(rows, numbers, block, step)
-        left = self._in_panel(self._words())[(block, step)]
-        total = binary(self.pattern.name, left, right)
-        start = self._start(rows, numbers, block)
+        left = self._column("words", (found.blocks, step.extent), self._words())(block, step)
+        total = binary(self.pattern.name, left, data.words(block, step))
+        start = self._start(block)
         if start is not None:
             total = select(binary("eq", step, 0), start, 0) + total
-        factor = scales[(*rows, block)] * self._in_panel(self._factors())[(block,)]
-        body = reduce("sum", [block, step], cast(total, "float32") * factor)
+        scale = self._of_blocks("scales", found.scale)(block)
+        body = cast(total, "float32") * (data.factor(block) * scale)
         return Computed(
-            name=stage.name, shape=stage.shape, dtype=stage.dtype, axes=stage.axes, body=body
+            name=stage.name,
+            shape=stage.shape,
+            dtype=stage.dtype,
+            axes=stage.axes,
+            body=reduce("sum", [block, *data.digits, step], body),
         )
 
-    def _at(self, value: Scalar, rows: Sequence[Axis], at: Sequence[Scalar], k: Scalar) -> Scalar:
-        places: dict[Axis, Scalar] = dict(zip(rows, at, strict=True))
-        return substitute(value, {**places, self.found.step: k})
-
-    def _scales(self, rows: Sequence[Axis]) -> Computed:
-        """The scale of each block of data."""
-        found, data = self.found, self.found.product.data
-        inner = Axis("k", found.block)
-
-        def peak(*at: Scalar) -> Scalar:
-            *row, block = at
-            value = self._at(data, rows, row, block * found.block + inner)
-            return reduce("max", [inner], unary("abs", value))
-
-        shape = (*(axis.extent for axis in rows), found.blocks)
-        peaks = compute("peaks", shape, peak)
-
-        def scale(*at: Scalar) -> Scalar:
-            return binary("max", peaks[at], LEAST_PEAK) * (1 / LARGEST)
-
-        return compute("data_scales", shape, scale)
-
-    def _numbers(self, rows: Sequence[Axis], scales: Tensor) -> Computed:
-        """The data as integers."""
-        found, middle = self.found, LARGEST + 1
-        inverse = compute(
-            "inverses", scales.shape, lambda *at: binary("div", literal(1.0, "float32"), scales[at])
-        )
-
-        def number(*at: Scalar) -> Scalar:
-            *row, k = at
-            value = self._at(found.product.data, rows, row, k)
-            moved = unary("round", value * inverse[(*row, k // found.block)]) + float(middle)
-            limited = binary("min", binary("max", moved, 0.0), float(2 * middle - 1))
-            return cast(cast(cast(limited, "uint8"), "int32") - middle, self.pattern.right)
-
-        return compute("data_numbers", (*(axis.extent for axis in rows), found.step.extent), number)
+    @cached_property
+    def _data(self) -> DataBytes:
+        """The integers of the data."""
+        found, stored = self.found, self._in_words
+        rows = [axis for axis in found.product.stage.axes if axis is not found.product.column]
+        together = self.pattern.group if stored is None else stored.numbers
+        kind = DataDigits if self.columns is None else DataBytes
+        return kind(found, rows, self.pattern, together)
 
     @property
     def _in_words(self) -> StoredWords | None:
@@ -144,31 +134,14 @@ class _Product:
         The data are then put in the order of the numbers, which takes longer than it saves where
         there are many rows.
         """
-        found = self.found.words
-        if found is None:
+        if not has_words(self.found, self.pattern):
             return None
+        found = self.found.words
+        assert found is not None
         is_in_order = found.numbers == self.pattern.group
         if not is_in_order and nominal(self.found.product.rows) > FEW_ROWS:
             return None
-        return None if self.found.block % found.numbers else found
-
-    def _data_words(self, rows: Sequence[Axis], numbers: Tensor, block: Axis, step: Axis) -> Scalar:
-        """The words of the data that those of the weights are multiplied by."""
-        stored, group = self._in_words, self.pattern.group
-        if stored is None or stored.numbers == group:
-            return words_of(numbers, group)[(*rows, block * step.extent + step)]
-        together, parts = stored.numbers, stored.numbers // group
-
-        def number(*at: Scalar) -> Scalar:
-            *row, word, place = at
-            step = place % group * parts + place // group
-            return numbers[(*row, word * together + step)]
-
-        steps = self.found.step.extent
-        shape = (*(axis.extent for axis in rows), steps // together, together)
-        words = words_of(compute("data_in_order", shape, number), group)
-        at = block * (self.found.block // together) + step // parts
-        return words[(*rows, at, step % parts)]
+        return found
 
     @property
     def _low(self) -> int:
@@ -178,7 +151,7 @@ class _Product:
             return low
         return 0 if limits.min <= low and high <= limits.max else low - int(limits.min)
 
-    def _start(self, rows: Sequence[Axis], numbers: Tensor, block: Axis) -> Scalar | None:
+    def _start(self, block: Axis) -> Scalar | None:
         """What the zero points take from the sum of a block; None where there are none."""
         found = self.found
         zero = found.zero - literal(self._low, "int32")
@@ -187,24 +160,13 @@ class _Product:
             if not value:
                 return None
             zero = literal(value, "int32")
-        inner = Axis("k", found.block)
-
-        def total(*at: Scalar) -> Scalar:
-            *row, number = at
-            place = (*row, number * found.block + inner)
-            return reduce("sum", [inner], cast(numbers[place], "int32"))
-
-        shape = (*(axis.extent for axis in rows), found.blocks)
-        sums = compute("data_sums", shape, total)
         if found.product.column in axes_of(zero):
-            zeros = self._in_panel(self._of_blocks("zeros", zero))
-            return sums[(*rows, block)] * unary("neg", zeros[(block,)])
+            zeros = self._of_blocks("zeros", zero)(block)
+            return self._data.sums(block, None) * unary("neg", zeros)
         steps = {found.step: literal(0, "index")} if found.step in axes_of(zero) else {}
-        taken = substitute(zero, steps)
-        starts = compute("starts", shape, lambda *at: sums[at] * unary("neg", taken))
-        return starts[(*rows, block)]
+        return self._data.sums(block, substitute(zero, steps))
 
-    def _words(self) -> Panels:
+    def _words(self) -> Element:
         """The numbers of the weights as words."""
         found, group = self.found, self.pattern.group
         if self._in_words is not None:
@@ -222,9 +184,9 @@ class _Product:
                 parts.append(binary("shl", part, bits * place) if place else part)
             return fold(add, parts)
 
-        return self._panels("words", (found.blocks, found.block // group), element)
+        return element
 
-    def _masked_words(self, stored: StoredWords) -> Panels:
+    def _masked_words(self, stored: StoredWords) -> Element:
         """Each number of which bytes of a stored word have several, in a word of its own.
 
         The byte j of word p has number `j * parts + p` of the stored one, without a sign unless it
@@ -245,41 +207,28 @@ class _Product:
             moved = binary("shr", word, cast(step % parts, "int32") * bits)
             return binary("and", binary("xor", moved, middle), mask)
 
-        return self._panels("words", (found.blocks, found.block // group), element)
+        return element
 
-    def _factors(self) -> Panels:
-        return self._of_blocks("scales", self.found.scale)
-
-    def _of_blocks(self, name: str, value: Scalar) -> Panels:
-        """What a block of weights has one of."""
+    def _of_blocks(self, name: str, value: Scalar) -> Element:
+        """What a block of weights has one of, in a column of the results."""
         found = self.found
 
         def element(block: Scalar, column: Scalar) -> Scalar:
             places = {found.step: block * found.block, found.product.column: column}
             return substitute(value, places)
 
-        return self._panels(name, (found.blocks,), element)
+        return self._column(name, (found.blocks,), element)
 
-    def _panels(self, name: str, shape: Sequence[int], element: Callable[..., Scalar]) -> Panels:
-        count = self.found.product.column.extent // self.columns
+    def _column(self, name: str, shape: Sequence[int], element: Element) -> Element:
+        """Such elements in a column of the results: read from panels, if there are any."""
+        column, columns = self.found.product.column, self.columns
+        if columns is None:
+            return lambda *at: element(*at, column)
+        count = column.extent // columns
 
-        def at(number: Scalar, *inner: Scalar) -> Scalar:
+        def in_panel(number: Scalar, *inner: Scalar) -> Scalar:
             *outer, place = inner
-            return element(*outer, number * self.columns + place)
+            return element(*outer, number * columns + place)
 
-        return panels_of(compute(f"weight_{name}", (count, *shape, self.columns), at))
-
-    def _in_panel(self, panels: Panels) -> _Column:
-        return _Column(panels, self.found.product.column, self.columns)
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """What panels have of a column."""
-
-    panels: Panels
-    column: Axis
-    columns: int
-
-    def __getitem__(self, at: tuple[Scalar, ...]) -> Scalar:
-        return self.panels[(self.column // self.columns, *at, self.column % self.columns)]
+        panels = panels_of(compute(f"weight_{name}", (count, *shape, columns), in_panel))
+        return lambda *at: panels[(column // columns, *at, column % columns)]
