@@ -14,22 +14,56 @@ from relay_tune.frontend.onnx_export.call import (
 )
 from relay_tune.frontend.onnx_export.graph import unsupported
 from relay_tune.frontend.onnx_import.types import numpy_dtype
-from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim import Dim, UnknownDim
 from relay_tune.ir.types import TupleType
 from relay_tune.op.shape import source_axes
 
 
 def _reshape(call: OperatorCall) -> str:
-    """Any change of shape; of sizes that are not known, one may be left to ONNX."""
-    sizes = _codes(call.result_type.shape)
-    return call.node("Reshape", call.input(0), call.graph.integers(*sizes), allowzero=1)
+    """Any change of shape; of sizes that are not known, one may be left to ONNX.
 
-
-def _codes(shape: Sequence[Dim]) -> list[int]:
-    codes = [dim if isinstance(dim, int) else -1 for dim in shape]
-    if codes.count(-1) > 1 or (-1 in codes and 0 in codes):
+    Others are those of the input: `(1, 12, s, p)` as `(1, 4, -1, p)` reads p of the input's shape.
+    """
+    shape = call.result_type.shape
+    unknown = [place for place, dim in enumerate(shape) if not isinstance(dim, int)]
+    if len(unknown) < 2 and not (unknown and 0 in shape):
+        sizes = call.graph.integers(*(dim if isinstance(dim, int) else -1 for dim in shape))
+        return call.node("Reshape", call.input(0), sizes, allowzero=1)
+    found = {place: _place_of(shape[place], call.type_of(0).shape) for place in unknown}
+    left = [place for place in unknown if found[place] is None]
+    if len(left) > 1 or (left and 0 in shape):
         raise unsupported("several sizes that are known at run time only")
-    return codes
+    given = call.node("Shape", call.input(0))
+    parts = []
+    for place, dim in enumerate(shape):
+        source = found.get(place)
+        if source is None:
+            parts.append(call.graph.integers(dim if isinstance(dim, int) else -1))
+        else:
+            parts.append(call.node("Gather", given, call.graph.integers(source)))
+    return call.node("Reshape", call.input(0), call.node("Concat", *parts, axis=0), allowzero=1)
+
+
+def _place_of(dim: Dim, shape: Sequence[Dim]) -> int | None:
+    """Where a shape has the same size; None where it has not, or that is not known."""
+    return None if isinstance(dim, UnknownDim) or dim not in shape else list(shape).index(dim)
+
+
+def _shape_of(call: OperatorCall) -> str:
+    shape, dtype = call.node("Shape", call.input(0)), call.attributes.dtype
+    return shape if dtype == "int64" else call.cast(shape, dtype)
+
+
+def _dynamic_arange(call: OperatorCall) -> str:
+    """Start, end and step are scalars of one type."""
+    dtype = call.attributes.dtype
+    ends = [
+        call.input(place)
+        if call.type_of(place).dtype == dtype
+        else call.cast(call.input(place), dtype)
+        for place in range(3)
+    ]
+    return call.node("Range", *ends)
 
 
 def _transpose(call: OperatorCall) -> str:
@@ -156,6 +190,8 @@ SHAPES: Mapping[str, OperatorTranslator] = {
     "full": _full,
     "full_like": _full,
     "arange": _arange,
+    "dyn.arange": _dynamic_arange,
+    "shape_of": _shape_of,
     "tile": _tile,
     "nn.pad": _pad,
     "nn.mirror_pad": _pad,

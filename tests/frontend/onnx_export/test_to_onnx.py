@@ -215,6 +215,12 @@ SHAPED: dict[str, Callable[[Var], Expr]] = {
         coordinate_transformation_mode="asymmetric",
     ),
     "reverse": lambda x: call("reverse", x, axis=1),
+    "range": lambda x: call(
+        "multiply",
+        x,
+        call("dyn.arange", *(constant(np.int64(n)) for n in (1, 17, 2)), dtype="float32"),
+    ),
+    "shape_of": lambda x: call("shape_of", x, dtype="int32"),
     "slice": lambda x: call(
         "strided_slice", x, begin=(1, -1), end=(7, None), strides=(2, -3), axes=(2, 3)
     ),
@@ -319,6 +325,16 @@ def test_symbolic_sizes_are_declared_by_name() -> None:
     session = onnxruntime.InferenceSession(model.SerializeToString())
     data = np.ones((5, 3), np.float32)
     assert session.run(None, {"x": data})[0].shape == (5, 3, 1)
+
+
+def test_several_unknown_sizes_are_those_of_the_input() -> None:
+    x = Var("x", TensorType((1, 4, 3, Symbol("s"), Symbol("p")), "float32"))
+    joined = call("exp", call("reshape", x, newshape=(0, 0, -3, 0)))
+    body = call("reshape", joined, newshape=(0, 0, -4, 3, -1, 0))
+    model = to_onnx(infer_types(Module.from_function(Function((x,), body))))
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    data = np.arange(120, dtype=np.float32).reshape(1, 4, 3, 2, 5) / 120
+    np.testing.assert_allclose(session.run(None, {"x": data})[0], np.exp(data), rtol=1e-6)
 
 
 def test_all_that_cannot_be_written_is_listed() -> None:
