@@ -9,8 +9,11 @@ from relay_tune.building.build import build
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.compute_in_float32 import ComputeInFloat32
 from relay_tune.typing.infer import infer_types
+
+ROUNDING = ComputeInFloat32(Accuracy.EXACT)
 
 BODIES = [
     "nn.dense(%x, %w)",
@@ -33,6 +36,7 @@ BODIES = [
     'cast(multiply(%x, %x), dtype="float32")',
     'multiply(zeros(shape=[6, 8], dtype="float16"), %x)',
     "split(multiply(%x, %x), indices_or_sections=2, axis=1)",
+    "nn.batch_norm(exp(%x), %c, %c, %c, abs(%c)).0",
     "take(%x, argmax(%x, axis=0), axis=0)",
     "let %y = multiply(%x, %x); if (True) { add(%y, %x) } else { %y }",
     "nn.conv2d(reshape(%x, newshape=[1, 3, 4, 4]), reshape(%x, newshape=[4, 3, 2, 2]))",
@@ -62,7 +66,7 @@ def leaves(value: object) -> list[np.ndarray]:
 @pytest.mark.parametrize("body", BODIES)
 def test_the_numbers_stay(body: str) -> None:
     module = half_module(body)
-    after = infer_types(ComputeInFloat32()(module))
+    after = infer_types(ROUNDING(module))
     assert after.main.type == module.main.type
     with np.errstate(all="ignore"):
         expected, found = (leaves(interpret(each, *inputs())) for each in (module, after))
@@ -72,7 +76,7 @@ def test_the_numbers_stay(body: str) -> None:
 
 def test_results_are_rounded_once() -> None:
     """The interpreter rounds in between, too, where numpy's arithmetic of float16 does."""
-    after = infer_types(ComputeInFloat32()(half_module("sigmoid(%x)")))
+    after = infer_types(ROUNDING(half_module("sigmoid(%x)")))
     x = inputs()[0]
     with np.errstate(all="ignore"):
         expected = (1 / (1 + np.exp(-x.astype("float32")))).astype("float16")
@@ -80,12 +84,18 @@ def test_results_are_rounded_once() -> None:
 
 
 def test_products_and_what_follows_are_of_float32() -> None:
-    after = ComputeInFloat32()(half_module("nn.relu(nn.dense(%x, %w))")).astext()
-    assert after.count("cast(") == 5  # two operands, the sums and back, the result
+    module = half_module("nn.relu(nn.dense(%x, %w))")
+    assert ROUNDING(module).astext().count("cast(") == 5  # two operands, sums and back, the result
+    assert ComputeInFloat32()(module).astext().count("cast(") == 3
+
+
+def test_what_the_network_rounds_itself_stays_rounded() -> None:
+    text = 'multiply(cast(cast(%x, dtype="float32"), dtype="float16"), %x)'
+    assert ComputeInFloat32()(half_module(text)).astext().count('dtype="float16"') == 2
 
 
 def test_moves_are_not_rounded() -> None:
-    after = ComputeInFloat32()(half_module("nn.relu(transpose(tanh(%x)))")).astext()
+    after = ROUNDING(half_module("nn.relu(transpose(tanh(%x)))")).astext()
     assert after.count('dtype="float16"') == 2  # tanh and the result
 
 
@@ -100,6 +110,6 @@ def test_a_built_network_rounds_each_result() -> None:
     module = half_module("nn.softmax(nn.dense(exp(%x), %w))")
     x, w, b, c = inputs()
     x = np.clip(x, -3, 3)
-    found = np.asarray(build(module, threads=1)(x, w, b, c))
+    found = np.asarray(build(module, threads=1, accuracy=Accuracy.EXACT)(x, w, b, c))
     assert found.dtype == np.float16
     np.testing.assert_allclose(found, interpret(module, x, w, b, c), rtol=2e-3, atol=1e-6)
