@@ -67,6 +67,7 @@ class ContinuedInput:
         axis: along which there are more rows.
         added: how many more.
         symbols: where the sizes that this depends on are read: input and axis.
+        number: of how much is added: equal ones have equal numbers.
     """
 
     name: str
@@ -75,14 +76,19 @@ class ContinuedInput:
     axis: int
     added: Dim
     symbols: Mapping[str, tuple[int, int]]
+    number: int
 
-    def shape(self, inputs: Sequence[np.ndarray]) -> tuple[int, ...]:
-        """The shape of the output for inputs in order."""
+    def rows(self, inputs: Sequence[np.ndarray]) -> int:
+        """How many rows there are more for inputs in order."""
         sizes = {name: inputs[n].shape[axis] for name, (n, axis) in self.symbols.items()}
         added = self.added if isinstance(self.added, int) else substitute(self.added, sizes)
         assert isinstance(added, int)  # all symbols have values
+        return added
+
+    def shape(self, inputs: Sequence[np.ndarray], rows: int) -> tuple[int, ...]:
+        """The shape of the output with so many more rows."""
         shape, axis = inputs[self.place].shape, self.axis
-        return (*shape[:axis], shape[axis] + added, *shape[axis + 1 :])
+        return (*shape[:axis], shape[axis] + rows, *shape[axis + 1 :])
 
 
 def continued_inputs(entry: EntryPoint) -> tuple[ContinuedInput, ...]:
@@ -99,6 +105,7 @@ def continued_inputs(entry: EntryPoint) -> tuple[ContinuedInput, ...]:
         if isinstance(dim, Symbol)
     }
     found: list[ContinuedInput] = []
+    additions: list[Dim] = []
     for each in entry.appended:
         old, new = types[each.input], outputs[each.output]
         assert isinstance(old, TensorType) and isinstance(new, TensorType)
@@ -110,7 +117,12 @@ def continued_inputs(entry: EntryPoint) -> tuple[ContinuedInput, ...]:
         if symbols <= sources.keys():
             name = list(entry.inputs)[each.input]
             needed = {symbol: sources[symbol] for symbol in symbols}
-            found.append(ContinuedInput(name, each.input, each.output, each.axis, added, needed))
+            if added not in additions:
+                additions.append(added)
+            number = additions.index(added)
+            found.append(
+                ContinuedInput(name, each.input, each.output, each.axis, added, needed, number)
+            )
     return tuple(found)
 
 
@@ -186,8 +198,11 @@ class Donation:
     def stores(self, inputs: list[np.ndarray]) -> dict[int, Store]:
         """The memory of outputs by number; an input in too little memory moves to other."""
         found: dict[int, Store] = {}
+        rows: dict[int, int] = {}
         for each in self._continued:
-            shape, dtype = each.shape(inputs), inputs[each.place].dtype
+            if each.number not in rows:
+                rows[each.number] = each.rows(inputs)
+            shape, dtype = each.shape(inputs, rows[each.number]), inputs[each.place].dtype
             memory, old = self._given.get(each.place, (None, None))
             if memory is None or memory.room < shape[each.axis]:
                 memory = RowMemory.new(shape, each.axis, dtype, self._rows[each.name])

@@ -51,6 +51,7 @@ class ProgramCall:
         self._types = dict(entry.inputs)
         self._output = entry.output
         self._parts = [part for n, type_ in entry.inputs.items() for part in _named_parts(type_, n)]
+        self._computed_sizes = [_has_computed_sizes(type_) for _, type_, _ in self._parts]
         self._object_words: list[int] = []
         self._tensor_words: list[tuple[int, np.ndarray | None]] = []
         self._number_words()
@@ -113,8 +114,8 @@ class ProgramCall:
         for number, store in stores.items():
             words[3 * number : 3 * number + 2] = store.memory.address, store.memory.room
         places = [
-            addresses[own[number]] if number in own else address_of(array)
-            for number, array in enumerate(arrays)
+            addresses[own[number]] if number in own else result.address(array)
+            for number, (result, array) in enumerate(zip(self._results, arrays, strict=True))
         ]
         self._run(places, threads, words)
         donation.end(stores)
@@ -204,15 +205,15 @@ class ProgramCall:
         cells: set[int] = set()
         words = iter(self._object_words)
         try:
-            for part, (name, type_, is_open) in zip(
-                self._components(values), self._parts, strict=True
+            for part, (name, type_, _), is_computed in zip(
+                self._components(values), self._parts, self._computed_sizes, strict=True
             ):
-                if not isinstance(type_, TensorType):
+                if type(type_) is not TensorType:
                     given = from_python(part, type_)
                     self._inputs[next(words)] = self._writer.new_object(given, type_, name, cells)
                     continue
                 arrays.append(checked_array(part, type_, name, symbols))
-                if is_open and any(isinstance(dim, Polynomial) for dim in type_.shape):
+                if is_computed:
                     opened.append((arrays[-1], type_, name))
             check_open_sizes(opened, symbols)
         except RelayError:
@@ -260,10 +261,16 @@ class _Result:
         elif isinstance(type_, TensorType):
             self.shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
             self._dtype = DTYPES[type_.dtype]
+        self._word = np.zeros((), np.uint64)
+        self._address = address_of(self._word)
 
     def room(self) -> np.ndarray:
-        """Where the program puts the elements, or the object's address."""
-        return np.empty(self.shape, self._dtype)
+        """Where the program puts the elements, or the object's address until the next run."""
+        return np.empty(self.shape, self._dtype) if self.is_array else self._word
+
+    def address(self, room: np.ndarray) -> int:
+        """The address of a room."""
+        return address_of(room) if self.is_array else self._address
 
 
 def _addresses(arrays: Sequence[np.ndarray]) -> list[int]:
@@ -278,6 +285,11 @@ def _plain_inputs(entry: EntryPoint) -> list[tuple[str, TensorType]] | None:
     if not all(isinstance(type_, TensorType) and not is_open_type(type_) for type_ in types):
         return None
     return [(name, type_) for name, type_ in entry.inputs.items() if isinstance(type_, TensorType)]
+
+
+def _has_computed_sizes(type_: Type) -> bool:
+    """Whether sizes of a tensor are computed of those of others."""
+    return isinstance(type_, TensorType) and any(isinstance(dim, Polynomial) for dim in type_.shape)
 
 
 def _word_count(*types: Type) -> int:
