@@ -133,9 +133,14 @@ def misfit(choice: TileChoice, nest: Nest) -> str | None:
     for axis, count in zip(nest.axes, choice.blocks, strict=True):
         if not 1 <= count <= max(axis.extent, 1):
             return f"{count} blocks on an axis of {axis.extent}"
-    loops = len(outer_loops(nest.axes, choice))
-    if not 0 <= choice.parallel <= loops:
-        return f"{choice.parallel} parallel loops of {loops}"
+    loops = outer_loops(nest.axes, choice)
+    if not 0 <= choice.parallel <= len(loops):
+        return f"{choice.parallel} parallel loops of {len(loops)}"
+    parts = {place for place, axis in enumerate(nest.axes) if axis in nest.carried}
+    if choice.vector in parts or any(choice.tile[place] > 1 for place in parts):
+        return "a tile of several parts that are added up one after the other"
+    if any(loop.place in parts for loop in loops[: choice.parallel]):
+        return "parts in parallel that are added up one after the other"
     match = intrinsic_match(nest)
     return None if match is None else tile_misfit(choice, match)
 

@@ -53,12 +53,14 @@ def _any_matrix_tile(rng: random.Random, nest: Nest, product: IntrinsicMatch) ->
 
 def _any_tile(rng: random.Random, nest: Nest, most_points: int) -> TileChoice:
     rank, reduced = len(nest.axes), len(nest.reduction)
-    vector = rng.choice([*range(rank), -1, *([-2] if reduced else [])])
+    carried = {place for place, axis in enumerate(nest.axes) if axis in nest.carried}
+    vector = rng.choice([*({*range(rank)} - carried), -1, *([-2] if reduced else [])])
     lanes = 1 if vector == -1 else rng.choice([1 if vector >= 0 else 2, 2, 4, 4, 8, 8, 16, 32])
     tile, points = [], 1
     for place in rng.sample(range(rank), rank):
         room = max(1, most_points * (lanes if place == vector else 1) // points)
-        extent = rng.randint(1, max(1, min(nest.axes[place].extent, room)))
+        most = 1 if place in carried else max(1, min(nest.axes[place].extent, room))
+        extent = rng.randint(1, most)
         points *= -(-extent // lanes) if place == vector else extent
         tile.append((place, extent))
     blocks = tuple(rng.choice([1, 1, rng.randint(1, axis.extent)]) for axis in nest.axes)
@@ -73,4 +75,6 @@ def _any_tile(rng: random.Random, nest: Nest, most_points: int) -> TileChoice:
         parallel=0,
         prefetch=rng.random() < 0.5,
     )
-    return replace(choice, parallel=rng.randint(0, len(outer_loops(nest.axes, choice))))
+    loops = [loop.place for loop in outer_loops(nest.axes, choice)]
+    first = next((n for n, place in enumerate(loops) if place in carried), len(loops))
+    return replace(choice, parallel=rng.randint(0, first))

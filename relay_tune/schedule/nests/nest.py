@@ -35,6 +35,8 @@ class Nest:
         inside: the condition under which a place is stored; None if all are. Where it does not
             hold, the result is of no use, but can be computed. It holds for all places before one
             for which it holds, and lanes of a vector agree on it.
+        carried: those of the axes that are parts of its sum: the parts are added up in their order,
+            where the result is stored (see `carried_sums`).
     """
 
     name: str
@@ -48,6 +50,7 @@ class Nest:
     index: Scalar
     pattern: TilePattern | None = None
     inside: Scalar | None = None
+    carried: tuple[Axis, ...] = ()
 
     @property
     def roots(self) -> tuple[Scalar, ...]:

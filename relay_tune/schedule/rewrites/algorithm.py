@@ -50,6 +50,9 @@ The constants of the program are folded; the accuracy allows the algorithm."""
 Rewritten = Callable[[TensorProgram, Any], TensorProgram | None]
 """rewritten(program, parameters) -> the new program, None where there is nothing to rewrite."""
 
+OfNest = Callable[[Nest, Any], Nest]
+"""nest(a nest of the new program, parameters) -> the nest with what the algorithm says of it."""
+
 Grouped = Callable[[Sequence[Step], Sequence[Tensor], Any], Sequence[Step | RowBlocks]]
 """grouped(nests, outputs, parameters) -> the nests, some of them in blocks of rows.
 
@@ -102,7 +105,7 @@ class Algorithm:
     exactness: Exactness = Exactness()
     rewritten: Rewritten | None = None
     is_ragged: Callable[[Any], bool] | None = None
-    nest: Callable[[Nest], Nest] | None = None
+    nest: OfNest | None = None
     grouped: Grouped | None = None
     needs: Callable[[Machine], bool] = runs_anywhere
     fixed_cycles: Callable[[Collection[Tensor], Machine], float] | None = None
@@ -246,7 +249,8 @@ class AppliedAlgorithm:
     def nest(self, nest: Nest) -> Nest:
         """A nest of the prepared program, with what the algorithm says of it."""
         for each in self.rewrites:
-            nest = nest if each.algorithm.nest is None else each.algorithm.nest(nest)
+            if each.algorithm.nest is not None:
+                nest = each.algorithm.nest(nest, each.parameters)
         return nest
 
     def columns(self, nest: Nest) -> int:

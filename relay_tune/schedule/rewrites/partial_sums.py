@@ -4,12 +4,17 @@
     after:   p[n, i, o] = sum(h, w) x[n, h, w, i] * d[n, h, w, o]
              y[i, o] = sum(n) p[n, i, o]
 
+More parts than threads would have use for are added up where they are stored, several in one sum:
+
+    p[s, i, o] = 0;  for n in n(s): p[s, i, o] += sum(h, w) x[n, h, w, i] * d[n, h, w, o]
+    y[i, o] = sum(s) p[s, i, o]
+
 The gradients of weights are such sums: as long as there are pixels in all images. A register tile
 would read its columns of both operands over the whole length, and so would the next one, so that
 all comes from memory again and again. A part is short enough that both operands lie in the second
 cache until all tiles have read them; copies in panels are made part by part where `rows` follows.
 Which parts there are depends on nothing but the program, so that the results are the same bits on
-any number of threads, which may each take parts of their own.
+any number of threads, which may each take sums of their own.
 
     turned:  p[n, o, i] = sum(h, w) d[n, h, w, o] * x[n, h, w, i]
              y[i, o] = sum(n) p[n, o, i]
@@ -26,6 +31,8 @@ from math import prod
 
 from relay_tune.machine.machine import LINE_ELEMENTS
 from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.schedule.nests.carried_sums import parts_of, with_carried_sum
+from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.nests.panels import lies_as_panel
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
@@ -42,6 +49,13 @@ from relay_tune.tensor.walk import loads, substitute
 
 PART_STEPS = (256, 512)
 """Steps of a part: few keep its operands nearer, many leave fewer parts to add up."""
+
+MOST_SUMS = 8
+"""Parts, or sums of several, that are stored. Of 64 parts of 512 KB, which went to memory and came
+back, 1x1 weights with step 2 waited for a tenth of the time."""
+
+PARTS = "_parts"
+"""How names of stages end that are parts of a sum."""
 
 LEAST_PARTS = 4
 """Fewer are not worth the second sum."""
@@ -106,14 +120,20 @@ def _parts(stage: Computed, steps: int, constants: Collection[Tensor]) -> tuple[
     operands = {load.tensor for load in loads(body.body)}
     if len(operands) < 2 or operands & set(constants):
         return None
-    parts = _counts(extents, steps)
+    parts = _stored(extents, steps)
     if any(_tears_lines(load, body.axes, parts) for load in loads(body.body)):
         return None
-    results, length, count = prod(stage.shape), prod(extents), prod(parts)
+    results, length = prod(stage.shape), prod(extents)
     sizes = [prod(tensor.shape) for tensor in operands]
-    if results * length < LEAST_USES * max(sizes) or count * results > sum(sizes):
+    if results * length < LEAST_USES * max(sizes) or prod(parts) * results > sum(sizes):
         return None
-    return parts if count >= LEAST_PARTS and 2 * length >= count * steps else None
+    all_parts = prod(parts_of(extents, steps))
+    return parts if prod(parts) >= LEAST_PARTS and 2 * length >= all_parts * steps else None
+
+
+def _stored(extents: Sequence[int], steps: int) -> tuple[int, ...]:
+    """Into how many parts each axis is cut that have a result of their own."""
+    return parts_of(extents, max(steps, -(-prod(extents) // MOST_SUMS)))
 
 
 def _tears_lines(load: Load, axes: Sequence[Axis], parts: Sequence[int]) -> bool:
@@ -127,16 +147,6 @@ def _tears_lines(load: Load, axes: Sequence[Axis], parts: Sequence[int]) -> bool
         if count > 1
     ]
     return any(0 < apart < LINE_ELEMENTS for apart in cut)
-
-
-def _counts(extents: Sequence[int], steps: int) -> tuple[int, ...]:
-    """The parts of each axis, so that a part has so many steps at most, the inner axes whole."""
-    found, room = [], steps
-    for extent in reversed(extents):
-        inner = next(n for n in range(min(extent, max(room, 1)), 0, -1) if extent % n == 0)
-        found.append(extent // inner)
-        room = room // inner if inner == extent else 0
-    return tuple(reversed(found))
 
 
 def _other_column(stage: Computed) -> int | None:
@@ -199,7 +209,7 @@ def _in_parts(stage: Computed, parts: Sequence[int], last: int | None) -> Comput
 
     counts = [count for _, count in cut]
     shape = (*counts, *(stage.shape[place] for place in order))
-    partial = compute(f"{stage.name}_parts", shape, part)
+    partial = compute(f"{stage.name}{PARTS}", shape, part)
 
     def total(*at: Scalar) -> Scalar:
         numbers = [Axis(axis.name, count) for axis, count in cut]
@@ -208,11 +218,17 @@ def _in_parts(stage: Computed, parts: Sequence[int], last: int | None) -> Comput
     return compute(stage.name, stage.shape, total)
 
 
+def _carried(nest: Nest, parameters: PartialSums) -> Nest:
+    """A nest that stores sums of several parts adds these up in turn."""
+    return with_carried_sum(nest, parameters.steps) if nest.name.endswith(PARTS) else nest
+
+
 PARTIAL_SUMS = Algorithm(
     "partial_sums",
     _offers,
     PartialSums,
     rewritten=partial_sums_program,
+    nest=_carried,
     follows=(WINOGRAD,),
     saving=1.0,
 )

@@ -262,7 +262,7 @@ class _Growth:
 
         A nest that writes only a part of its tensor is the last: no member may read the tensor.
         """
-        if not shared <= self._kept_to_rows:
+        if nest.carried or not shared <= self._kept_to_rows:
             return False
         stored = self._rows_of(nest, nest.index, nest.target)
         loaded = {rows for tensor in shared for rows in self._loaded_rows(nest, tensor)}

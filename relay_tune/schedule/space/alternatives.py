@@ -87,6 +87,7 @@ def _tiled_axes(analysis: NestAnalysis) -> list[int]:
         place
         for place, axis in enumerate(nest.axes)
         if axis.extent > 1
+        and axis not in nest.carried
         and any(a.form is not None and not a.form.coefficient(axis) for a in analysis.body_accesses)
     ]
     return reusing[-3:]

@@ -25,9 +25,11 @@ def with_parallel(
     if not choice.order or _least_cycles(analysis, max(choice.lanes, 1), known) < known.serial:
         return choice
     fused, chunks = 0, 1
-    loops = outer_loops(analysis.nest.axes, choice)
-    while fused < len(loops) and chunks < known.most_chunks:
-        chunks *= loops[fused].count
+    axes, carried = analysis.nest.axes, analysis.nest.carried
+    for loop in outer_loops(axes, choice):
+        if chunks >= known.most_chunks or axes[loop.place] in carried:
+            break
+        chunks *= loop.count
         fused += 1
     return replace(choice, parallel=fused)
 

@@ -15,7 +15,7 @@ def vector_choices(analysis: NestAnalysis, machine: Machine) -> list[tuple[int, 
     nest = analysis.nest
     lanes = most_lanes(analysis, machine)
     rated: list[tuple[float, int, int]] = []
-    apart = analysis.written_out
+    apart = analysis.written_out.union(nest.carried)
     if nest.inside is not None:
         apart = apart.union(axes_of(nest.inside))
     for place, axis in enumerate(nest.axes):

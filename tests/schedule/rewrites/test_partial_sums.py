@@ -1,6 +1,7 @@
 """Sums that are much longer than there are results, in parts."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from relay_tune.schedule.rewrites.partial_sums import (
 )
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
-from relay_tune.schedule.schedule import Schedule
+from relay_tune.schedule.schedule import Schedule, misfit
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.program import TensorProgram
@@ -85,7 +86,35 @@ def test_images_stay_whole_where_several_make_a_part():
 
 def test_images_are_cut_where_they_are_large():
     plan = plan_program(weight_gradient(2, 64, 64, 32), PARTIAL_SUMS(steps=512))
-    assert [axis.extent for axis in plan.nests[-1].reduction] == [2 * 8]
+    assert [axis.extent for axis in plan.nests[-1].reduction] == [2 * 4]
+
+
+def test_many_parts_are_added_up_in_a_few_sums():
+    plan = plan_program(weight_gradient(16, 32, 64, 32), PARTIAL_SUMS(steps=512))
+    *_, parts, total = plan.nests
+    assert [axis.extent for axis in parts.carried] == [4]
+    assert [axis.extent for axis in parts.axes] == [8, 4, 64, 32]
+    assert [axis.extent for axis in parts.reduction] == [512]
+    assert [axis.extent for axis in total.reduction] == [8]
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"parallel": 2}, "parts in parallel"),
+        ({"tile": (1, 2, 1, 16)}, "a tile of several parts"),
+        ({"vector": 1, "tile": (1, 1, 1, 1)}, "a tile of several parts"),
+    ],
+    ids=["parallel", "tile", "lanes"],
+)
+def test_parts_of_a_sum_stay_one_after_the_other(changes, why):
+    plan = plan_program(weight_gradient(16, 32, 64, 32), PARTIAL_SUMS(steps=512))
+    *_, (parts, choice), _ = zip(
+        plan.nests, plan.default_under_algorithm(SERVER, 1)[1].choices, strict=True
+    )
+    whole = replace(choice, order=(0, 1, 2, 3), parallel=1)
+    assert misfit(whole, parts) is None
+    assert why in str(misfit(replace(whole, **changes), parts))
 
 
 @pytest.mark.parametrize(
@@ -125,14 +154,16 @@ def test_turned_parts_copy_nothing_and_end_with_the_other_columns():
 @pytest.mark.parametrize("seed", range(4))
 def test_every_schedule_is_right(seed):
     rng = random.Random(seed)
-    program = weight_gradient(rng.randint(8, 12), 16, 20, 18)
+    images = rng.randint(8, 12) if seed < 2 else 32  # more parts than sums
+    program = weight_gradient(images, 16, 20, 18)
     plan = plan_program(program, PARTIAL_SUMS(steps=256, turned=seed % 2 == 1))
     choices = tuple(any_choice(rng, nest) for nest in plan.nests)
     assert error(plan, Schedule(choices, plan.algorithm)) <= TOLERANCE
 
 
-def test_the_bits_are_those_of_any_number_of_threads():
-    plan = plan_program(weight_gradient(8, 16, 64, 64), PARTIAL_SUMS(steps=256))
+@pytest.mark.parametrize("images", [8, 32], ids=["parts", "sums of parts"])
+def test_the_bits_are_those_of_any_number_of_threads(images):
+    plan = plan_program(weight_gradient(images, 16, 64, 64), PARTIAL_SUMS(steps=256))
     schedule = plan.default_under_algorithm(SERVER, 1)[1]
     one, two = (outputs_of(plan, schedule, threads) for threads in (1, 2))
     np.testing.assert_array_equal(one, two)

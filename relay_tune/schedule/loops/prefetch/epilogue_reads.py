@@ -98,11 +98,14 @@ def _is_large(tensor: Tensor) -> bool:
 
 
 def _differs_by_tile(load: Load, nest: Nest, vector: Axis) -> bool:
-    """Whether each tile reads elements of its own, neighbours along the vector axis."""
+    """Whether each tile reads elements of its own, neighbours along the vector axis.
+
+    Tiles of carried parts read what those of earlier parts have stored, long before.
+    """
     form = axis_affine(load.indices[0])
     if form is None or form.coefficient(vector) != 1:
         return False
-    return all(form.coefficient(axis) for axis in nest.axes)
+    return all(form.coefficient(axis) for axis in nest.axes if axis not in nest.carried)
 
 
 def _lines(load: Load, elements: int) -> int:

@@ -127,12 +127,15 @@ def _touched(
     return [rows for rows in found if rows is not None and rows.all_lines >= FEWEST_LINES]
 
 
-def touched_rows(tensor: Tensor, nest: Nest, part: Axis) -> TouchedRows | None:
-    """What the body of a nest reads of a tensor in the next `part`; None as in `_rows`."""
+def touched_rows(tensor: Tensor, nest: Nest, parts: Sequence[Axis]) -> TouchedRows | None:
+    """What the body of a nest reads of a tensor in the next step of the last of some loops.
+
+    None as in `_rows`.
+    """
     assert nest.body is not None
     read = [load for load in loads(nest.body) if load.tensor is tensor]
     forms = [axis_affine(load.indices[0]) for load in read]
-    return _rows(tensor, forms, nest, [part], {part: 1})
+    return _rows(tensor, forms, nest, parts, {parts[-1]: 1})
 
 
 def _rows(

@@ -15,7 +15,7 @@ core of Zen 5, ms: groups of 8 steps 17.4, with fetches 17.0; of 4 steps 16.8 an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -31,7 +31,7 @@ from relay_tune.schedule.loops.prefetch.limits import (
 )
 from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows, touched_rows
 from relay_tune.schedule.nests.nest import Nest
-from relay_tune.schedule.outer_loops import outer_loops
+from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads
@@ -41,16 +41,23 @@ REMEMBERED = 1 << 8
 
 @dataclass(frozen=True, slots=True)
 class NextPart:
-    """The operands of the next part, which move along the outermost loop."""
+    """The operands of the next part.
+
+    Attributes:
+        rows: what is read of them.
+        outer: how many loops there are down to that over parts, which say where the parts lie.
+    """
 
     rows: tuple[TouchedRows, ...]
+    outer: int
 
     def fetches(self, site: Site) -> Iterator[Fetch]:
         """The share of a turn."""
-        part, *tiles = site.tiles
+        places, tiles = site.tiles[: self.outer], site.tiles[self.outer :]
         turns = Turns((*tiles, *site.groups))
         for rows in self.rows:
-            terms = tuple((part, apart) for _, apart in rows.terms)
+            steps = (apart for _, apart in rows.terms)
+            terms = tuple(zip(places, steps, strict=True))
             yield from replace(rows, terms=terms).shares(turns)
 
 
@@ -59,40 +66,50 @@ def next_part(nest: Nest, choice: TileChoice) -> NextPart | None:
     rows = part_rows(nest, choice) if choice.prefetch else ()
     if not rows:
         return None
-    others = outer_loops(nest.axes, choice)[1:]
+    outer = len(_part_loops(nest, choice))
+    others = outer_loops(nest.axes, choice)[outer:]
     order = [nest.reduction[place] for place in choice.reduction_order]
     steps = prod(axis.extent for axis in order) // unrolled_extents(order, choice.unroll)[order[-1]]
     turns = prod(loop.count for loop in others) * steps
     if sum(-(-each.all_lines // turns) for each in rows) > MOST_PART_LINES:
         return None
-    return NextPart(rows)
+    return NextPart(rows, outer)
 
 
 def part_rows(nest: Nest, choice: TileChoice) -> tuple[TouchedRows, ...]:
-    """Reads of the next step of the outermost loop; nothing where it is no loop over parts."""
-    loops = outer_loops(nest.axes, choice)
-    if not nest.reduction or choice.vector < 0 or not loops:
+    """Reads of the next step of a loop over parts; nothing where there is no such loop."""
+    loops = _part_loops(nest, choice) if nest.reduction and choice.vector >= 0 else ()
+    if not loops or any(
+        choice.tile[loop.place] > 1 or loop.tiles > 1 or is_symbolic(loop.count) for loop in loops
+    ):
         return ()
-    place = loops[0].place
-    is_part = choice.tile[place] == 1 and loops[0].tiles == 1 and not is_symbolic(loops[0].count)
-    return _part_rows(nest, place) if is_part else ()
+    return _part_rows(nest, tuple(loop.place for loop in loops))
+
+
+def _part_loops(nest: Nest, choice: TileChoice) -> Sequence[OuterLoop]:
+    """The outermost loops, down to that over parts: the first, or the last along carried parts."""
+    loops = outer_loops(nest.axes, choice)
+    carried = [n for n, loop in enumerate(loops, 1) if nest.axes[loop.place] in nest.carried]
+    return loops[: max(carried, default=1)]
 
 
 @remembered(REMEMBERED)
-def _part_rows(nest: Nest, place: int) -> tuple[TouchedRows, ...]:
+def _part_rows(nest: Nest, places: tuple[int, ...]) -> tuple[TouchedRows, ...]:
     """Reads of the next step of an axis; nothing where that is not all elsewhere, or near."""
-    axis = nest.axes[place]
+    parts = [nest.axes[place] for place in places]
     extents = [each.extent for each in (*nest.axes, *nest.reduction)]
-    if nest.body is None or any(map(is_symbolic, extents)) or not prod(extents) or axis.extent < 2:
+    if nest.body is None or any(map(is_symbolic, extents)) or not prod(extents):
         return ()
-    inside = replace(nest, axes=tuple(each for each in nest.axes if each is not axis))
+    if parts[-1].extent < 2:
+        return ()
+    inside = replace(nest, axes=tuple(each for each in nest.axes if each not in parts))
     found: list[TouchedRows] = []
     for tensor in dict.fromkeys(load.tensor for load in loads(nest.body)):
-        rows = touched_rows(tensor, inside, axis) if isinstance(tensor, FlatView) else None
+        rows = touched_rows(tensor, inside, parts) if isinstance(tensor, FlatView) else None
         if rows is None:
             return ()
         found.append(rows)
     lines = sum(each.all_lines for each in found)
-    has_time = lines * LINE_POINTS <= prod(extents) // axis.extent
+    has_time = lines * LINE_POINTS <= prod(extents) // prod(axis.extent for axis in parts)
     has_room = LEAST_FETCHED <= lines * LINE_BYTES <= MOST_PART_BYTES
     return tuple(found) if has_time and has_room and len(found) > 1 else ()

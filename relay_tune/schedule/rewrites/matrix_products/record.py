@@ -65,7 +65,7 @@ def _three_parts(program: TensorProgram, parameters: Gathering) -> TensorProgram
     return matrix_program(program, 3, parameters.gathered)
 
 
-def _on_matrix_registers(nest: Nest) -> Nest:
+def _on_matrix_registers(nest: Nest, _: Gathering) -> Nest:
     return replace(nest, pattern=BFLOAT16_PAIRS)
 
 
