@@ -22,10 +22,13 @@ from relay_tune.building.primitives import (
 from relay_tune.building.program_form import program_kernels, program_regions, waiting_kernels
 from relay_tune.building.program_steps import StepWriter
 from relay_tune.building.recomputation.limited_program import (
+    CompiledKernels,
+    LimitedProgram,
     check_limitable,
-    with_limited_memory,
+    with_room,
 )
 from relay_tune.building.recomputation.ordered_program import with_short_lives
+from relay_tune.building.recomputation.smaller_kernels import SmallerKernels
 from relay_tune.building.rows_packed_alike import with_rows_packed_alike
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.size_points import SizePoint
@@ -92,21 +95,28 @@ def compile_program(
             workers = own.enter_context(BuildWorkers(target, defaults))
         compiling = own.enter_context(Compiling(target, workers))
         sessions = compiling.sessions(bool(program.layouts))
-        codes, kernels = compiled_primitives(
-            distinct, target, threads, schedules, report, compiling, workers, pool, defaults
-        )
-        pairs = {f: codes[each.key.digest].in_place for f, each in primitives.items()}
+
+        def compiled(some: Mapping[str, Primitive]) -> CompiledKernels:
+            codes, objects = compiled_primitives(
+                some, target, threads, schedules, report, compiling, workers, pool, defaults
+            )
+            return codes, dict(zip(some, objects, strict=True))
+
+        codes, kernels = compiled(distinct)
         if memory_limit is None:
             program = with_short_lives(program, primitives, codes)
         else:
-            machine = machine_of(target)
-            program = with_limited_memory(program, primitives, codes, machine, memory_limit)
+            smaller = SmallerKernels(machine_of(target), threads, accuracy)
+            limited = LimitedProgram(program, primitives, codes, smaller.machine, memory_limit)
+            limited, kernels = with_room(limited, kernels, smaller, compiled)
+            program, primitives, codes = limited.ordered(), limited.primitives, limited.codes
             possible = possible_in_place(program)
+        pairs = {f: codes[each.key.digest].in_place for f, each in primitives.items()}
         whole = with_in_place(program, possible, pairs)
         code = _ProgramCode(whole, primitives, codes, target, threads, memory_limit)
         report("compile the program")
         own_objects = code.objects()
-        objects = (*(each.result() for each in kernels), *own_objects, *sessions.result())
+        objects = (*(each.result() for each in kernels.values()), *own_objects, *sessions.result())
     return code.compiled(objects)
 
 

@@ -6,15 +6,19 @@ the plan that is looked at is the one that runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
-from relay_tune.building.recomputation.limited_region import (
-    DescribeRun,
-    steps_of,
-    with_sequence,
+from relay_tune.building.program_form import program_regions
+from relay_tune.building.recomputation.limited_region import steps_of, with_sequence
+from relay_tune.building.recomputation.smaller_kernels import (
+    SHARES,
+    SmallerKernels,
+    room_for_kernels,
 )
 from relay_tune.building.recomputation.steps import Steps
 from relay_tune.building.recomputation.within_limit import least_limit, sequence_within
@@ -31,16 +35,13 @@ from relay_tune.typing.type_text import type_text
 
 def check_limitable(program: FirstOrderProgram) -> None:
     """InputError where sizes between kernels are seen to be known at run time only."""
-    functions = list(program.functions.values())
-    blocks = [block for function in functions for block in function.blocks]
-    regions = [run.region for block in blocks for run in _region_runs(block.instructions)]
     if program.batches:
         raise InputError(
             "The memory of kernels that wait for those of other calls cannot be limited: how many "
             "run together is known at run time only.",
             remedy="Omit the limit.",
         )
-    for region in regions:
+    for region in program_regions(program):
         for buffer in region.between:
             if not isinstance(buffer.size, int):
                 raise _not_known(type_text(buffer.type))
@@ -54,53 +55,109 @@ def _not_known(what: str) -> InputError:
     )
 
 
-def with_limited_memory(
-    program: FirstOrderProgram,
-    primitives: Mapping[Function, Primitive],
-    codes: Mapping[str, PrimitiveCode],
-    machine: Machine,
-    limit: int,
-) -> FirstOrderProgram:
-    """A program whose kernels run so that the plan of each region has at most `limit` bytes.
+CompiledKernels = tuple[Mapping[str, PrimitiveCode], Mapping[str, Future[bytes]]]
+"""Codes by digest, and the object files, which may still be compiled."""
 
-    Raises InputError, with the least limit that was found, where no way is found.
+
+@dataclass(frozen=True)
+class LimitedProgram:
+    """A program whose kernels are to run so that the plan of each region is within a limit.
+
+    Attributes:
+        program: the program.
+        primitives: of its kernels.
+        codes: of the primitives, by digest.
+        machine: that kernels take their time on.
+        limit: the most bytes.
     """
 
-    def describe(run: KernelRun) -> tuple[tuple[int, ...], float] | None:
-        primitive = primitives[run.function]
-        workspace = own_workspace(run, primitive, codes)
+    program: FirstOrderProgram
+    primitives: Mapping[Function, Primitive]
+    codes: Mapping[str, PrimitiveCode]
+    machine: Machine
+    limit: int
+
+    def ordered(self) -> FirstOrderProgram:
+        """The program with its kernels in such an order, some of them several times.
+
+        Raises InputError, with the least limit that was found, where no way is found.
+        """
+        found: dict[Region, Region] = {}
+        for region, steps, sequence in self._sequences:
+            if sequence is None:
+                raise _too_little(steps, self.limit)
+            is_own = sequence == list(range(len(region.runs)))
+            found[region] = region if is_own else with_sequence(region, sequence)
+        functions = {n: _with(f, found) for n, f in self.program.functions.items()}
+        return replace(self.program, functions=functions)
+
+    def room(self, share: float) -> dict[str, int]:
+        """The room of kernels that have too little of it for themselves, by digest.
+
+        Only of regions for which no order is found, and a `share` of what there is.
+        """
+        found: dict[str, int] = {}
+        for region, steps, sequence in self._sequences:
+            if sequence is not None:
+                continue
+            crowded = room_for_kernels(region.runs, self.primitives, steps, self.limit, share)
+            for digest, room in crowded:
+                found[digest] = min(found.get(digest, room), room)
+        return found
+
+    @cached_property
+    def _sequences(self) -> list[tuple[Region, Steps, list[int] | None]]:
+        """The kernels of each region, and how they run; None where that is not found."""
+        found = []
+        for region in dict.fromkeys(program_regions(self.program)):
+            steps = steps_of(region, self._described)
+            if steps is None:
+                raise _not_known(kernel_words(region.runs[0].function))
+            found.append((region, steps, sequence_within(steps, self.limit)))
+        return found
+
+    def _described(self, run: KernelRun) -> tuple[tuple[int, ...], float] | None:
+        primitive = self.primitives[run.function]
+        workspace = own_workspace(run, primitive, self.codes)
         if workspace is None:
             return None
-        return workspace, _cycles(codes[primitive.key.digest], machine)
-
-    functions = {
-        name: _limited(function, describe, limit) for name, function in program.functions.items()
-    }
-    return replace(program, functions=functions)
+        return workspace, _cycles(self.codes[primitive.key.digest], self.machine)
 
 
-def _limited(function: FirstOrderFunction, describe: DescribeRun, limit: int) -> FirstOrderFunction:
-    def limited(instruction: Instruction) -> Instruction:
+def with_room(
+    limited: LimitedProgram,
+    objects: Mapping[str, Future[bytes]],
+    smaller: SmallerKernels,
+    compiled: Callable[[Mapping[str, Primitive]], CompiledKernels],
+) -> tuple[LimitedProgram, Mapping[str, Future[bytes]]]:
+    """The program with other kernels where theirs have too little room, and all object files.
+
+    `objects` are those of the present kernels, `compiled` makes others.
+    """
+    own = limited.primitives
+    for share in SHARES:
+        room = limited.room(share)
+        others = smaller.of(own, limited.codes, room)
+        codes, more = compiled({each.key.digest: each for each in others.values()})
+        objects = {**objects, **more}
+        if others:
+            primitives = {**limited.primitives, **others}
+            known = {**limited.codes, **codes}
+            limited = replace(limited, primitives=primitives, codes=known)
+    return limited, objects
+
+
+def _with(function: FirstOrderFunction, regions: Mapping[Region, Region]) -> FirstOrderFunction:
+    def ordered(instruction: Instruction) -> Instruction:
         if not isinstance(instruction, RunRegion):
             return instruction
-        return replace(instruction, region=_limited_region(instruction.region, describe, limit))
+        return replace(instruction, region=regions[instruction.region])
 
     blocks = (
-        replace(block, instructions=tuple(map(limited, block.instructions)))
+        replace(block, instructions=tuple(map(ordered, block.instructions)))
         for block in function.blocks
     )
     return replace(function, blocks=tuple(blocks))
-
-
-def _limited_region(region: Region, describe: DescribeRun, limit: int) -> Region:
-    steps = steps_of(region, describe)
-    if steps is None:
-        raise _not_known(kernel_words(region.runs[0].function))
-    sequence = sequence_within(steps, limit)
-    if sequence is None:
-        raise _too_little(steps, limit)
-    is_own = sequence == list(range(len(region.runs)))
-    return region if is_own else with_sequence(region, sequence)
 
 
 def _too_little(steps: Steps, limit: int) -> InputError:
@@ -118,7 +175,3 @@ def _cycles(code: PrimitiveCode, machine: Machine) -> float:
     operations = 2 * vectors.fused_per_cycle * vectors.bytes / 4  # of float32 in a cycle
     work = code.work
     return machine.coefficients.kernel + work.own / operations + work.bytes / machine.main.rate
-
-
-def _region_runs(instructions: tuple[Instruction, ...]) -> list[RunRegion]:
-    return [each for each in instructions if isinstance(each, RunRegion)]
