@@ -19,6 +19,13 @@ def number(value: float, like: Expr) -> Expr:
     return constant_of(np.asarray(value, dtype=type_.dtype))
 
 
+def rank_of(value: Expr) -> int:
+    """The number of dimensions of a tensor in a typed program."""
+    type_ = tensor_type(value)
+    assert type_ is not None
+    return len(type_.shape)
+
+
 def product(*factors: Expr) -> Expr:
     """The product of tensors, from left to right."""
     return reduce(lambda left, right: call("multiply", left, right), factors)

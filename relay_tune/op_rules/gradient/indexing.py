@@ -5,6 +5,8 @@ Indices outside of an axis are forced into it, or counted from its end, as the l
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from relay_tune.ir.expr import Expr
@@ -23,20 +25,13 @@ def _take(known: Differentiated) -> tuple[Adjoint, None] | None:
         return None
     table, axis = (data, attributes.axis) if attributes.axis is not None else (_flat(data), 0)
     axis %= len(shape)
-    inside = _inside(indices, shape[axis] if table is data else _count(shape), attributes.mode)
+    inside = _inside(indices, shape[axis] if table is data else prod(shape), attributes.mode)
     rows = _rows_added(table, axis, inside, known.tensor)
     return shaped_like(rows, data), None
 
 
 def _flat(data: Expr) -> Expr:
     return reshape(data, (-1,))
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    total = 1
-    for size in shape:
-        total *= size
-    return total
 
 
 def _inside(indices: Expr, size: int, mode: str) -> Expr:
@@ -94,7 +89,7 @@ def _numbers(data: Expr) -> Expr:
     """0, 1, .. for each element of a tensor."""
     shape = static_shape(data)
     if shape is not None:
-        return constant_of(np.arange(_count(shape), dtype=np.int64))
+        return constant_of(np.arange(prod(shape), dtype=np.int64))
     ones = call("cast", call("ones_like", _flat(data)), dtype="int64")
     return call("cumsum", ones, exclusive=True)
 

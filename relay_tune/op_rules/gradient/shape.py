@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from relay_tune.op_rules.gradient.expressions import shaped_like, summed_to
 from relay_tune.op_rules.gradient.reduction import repeated
 from relay_tune.op_rules.gradient.rule import (
@@ -91,18 +93,11 @@ def _repeat(known: Differentiated) -> tuple[Adjoint] | None:
     if shape is None:
         return None
     if attributes.axis is None:
-        flat = reshape(known.tensor, (_size(shape), attributes.repeats))
+        flat = reshape(known.tensor, (prod(shape), attributes.repeats))
         return (shaped_like(call("sum", flat, axis=(1,)), data),)
     axis = attributes.axis % len(shape)
     split = reshape(known.tensor, (*shape[: axis + 1], attributes.repeats, *shape[axis + 1 :]))
     return (call("sum", split, axis=(axis + 1,)),)
-
-
-def _size(shape: tuple[int, ...]) -> int:
-    total = 1
-    for size in shape:
-        total *= size
-    return total
 
 
 def _depth_to_space(known: Differentiated) -> tuple[Adjoint] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relay_tune.ir.expr import Expr
-from relay_tune.op_rules.gradient.expressions import shaped_like, summed_to
+from relay_tune.op_rules.gradient.expressions import rank_of, shaped_like, summed_to
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule, GradientRules
 from relay_tune.op_rules.matching import attributes_of, tensor_type
 from relay_tune.op_rules.typed import call, reshape
@@ -17,12 +17,6 @@ def of_one_type(known: Differentiated) -> bool:
         if (type_ := tensor_type(each)) is not None
     }
     return len(types) == 1
-
-
-def _rank(value: Expr) -> int:
-    type_ = tensor_type(value)
-    assert type_ is not None
-    return len(type_.shape)
 
 
 def _rows(value: Expr) -> Expr:
@@ -55,7 +49,7 @@ def _matmul(known: Differentiated) -> tuple[Adjoint, Adjoint] | None:
     static = isinstance(_last(left), int) and isinstance(_last(known.tensor), int)
     if not of_one_type(known) or not static:
         return None
-    if _rank(left) != 2 and swap.transpose_a:
+    if rank_of(left) != 2 and swap.transpose_a:
         return None
     first, second = _factors(
         "nn.matmul", _rows(left), right, _rows(known.tensor), (swap.transpose_a, swap.transpose_b)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay_tune.ir.expr import Expr
-from relay_tune.op_rules.gradient.expressions import minus, number, plus, product
+from relay_tune.op_rules.gradient.expressions import minus, number, plus, product, rank_of
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule, GradientRules
 from relay_tune.op_rules.matching import attributes_of, static_shape, tensor_type
 from relay_tune.op_rules.typed import call, reshape
@@ -59,19 +59,13 @@ def _parameters(known: Differentiated, normal: Expr, axis: int) -> tuple[Adjoint
     return gamma, beta
 
 
-def _rank(value: Expr) -> int:
-    type_ = tensor_type(value)
-    assert type_ is not None
-    return len(type_.shape)
-
-
 def _layer_norm(known: Differentiated) -> tuple[Adjoint, ...]:
-    axis = attributes_of(known.call).axis % _rank(known.tensor)
+    axis = attributes_of(known.call).axis % rank_of(known.tensor)
     return _adjoints(known, axis, (axis,))
 
 
 def _instance_norm(known: Differentiated) -> tuple[Adjoint, ...]:
-    rank = _rank(known.tensor)
+    rank = rank_of(known.tensor)
     axis = attributes_of(known.call).axis % rank
     return _adjoints(known, axis, [n for n in range(rank) if n not in (0, axis)])
 
