@@ -35,6 +35,7 @@ from relay_tune.building.size_points import SizePoint
 from relay_tune.building.workers import BuildWorkers, Compiling
 from relay_tune.codegen.compiler import compile_optimized, compile_text
 from relay_tune.codegen.compiler_pool import CompilerPool
+from relay_tune.codegen.known_objects import KERNELS, PROGRAMS
 from relay_tune.codegen.processor_features import required_features
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.layout_tables import STATIC_COUNT
@@ -155,8 +156,10 @@ class _ProgramCode:
 
     def objects(self) -> tuple[bytes, ...]:
         """The object files of the regions' jobs, and of the program itself."""
-        own = compile_optimized(self._text.text, self._target)
-        return compile_text(self._writer.text, self._target), own
+        target = self._target
+        own = PROGRAMS.object_of(self._text.text, target, lambda t: compile_optimized(t, target))
+        jobs = KERNELS.object_of(self._writer.text, target, lambda t: compile_text(t, target))
+        return jobs, own
 
     def compiled(self, objects: tuple[bytes, ...]) -> CompiledFunctions:
         """The program with all object files, those of kernels first."""

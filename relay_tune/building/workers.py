@@ -14,6 +14,7 @@ from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.plain_data import encoded
 from relay_tune.building.worker import CHOOSE, COMPILE, NO_MACHINE
 from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.known_objects import KERNELS
 from relay_tune.codegen.programs.session_object import session_objects
 from relay_tune.codegen.target import Target
 from relay_tune.codegen.worker_pool import WorkerPool
@@ -122,6 +123,6 @@ class Compiling:
     def _compiled(self, text: str) -> bytes:
         compile_ = self._idle.get()
         try:
-            return compile_(text)
+            return KERNELS.object_of(text, self._target, compile_)
         finally:
             self._idle.put(compile_)
