@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,22 +17,48 @@ from tests.quantization.networks import IMAGES, bound, images
 OPTIONS = {"scheme": "auto", "method": "minmax", "threads": 1, "minutes": 2.0}
 
 
+BOUNDED = {"calibration": images(16), "max_loss": 0.012}
+
+
+def shorten_turns(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(native_trials, "TURN_SECONDS", 0.0)
+    patch.setattr(turns, "PAUSE_SECONDS", 0.0)
+
+
 @pytest.fixture(autouse=True)
 def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native_trials, "TURN_SECONDS", 0.0)
-    monkeypatch.setattr(turns, "PAUSE_SECONDS", 0.0)
+    shorten_turns(monkeypatch)
 
 
-def test_the_bound_is_kept_on_samples_that_ranges_do_not_come_from(tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class Run:
+    """A search with a bound of 0.012, what it told, and its log."""
+
+    module: rt.Module
+    result: rt.Module
+    report: rt.QuantizationReport
+    lines: list[str]
+    log: Path
+
+
+@pytest.fixture(scope="module")
+def first_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     module, report, lines = bound(IMAGES), rt.QuantizationReport(), list[str]()
-    most = 0.012
-    data = images(16)
-    told = {"details": report, "report": lines.append, "log": tmp_path / "tuning.db"}
-    result = rt.quantize(module, calibration=data, max_loss=most, **told, **OPTIONS)
+    log = tmp_path_factory.mktemp("searched") / "tuning.db"
+    told = {"details": report, "report": lines.append, "log": log}
+    with pytest.MonkeyPatch.context() as patch:
+        shorten_turns(patch)
+        result = rt.quantize(module, **BOUNDED, **told, **OPTIONS)
+    return Run(module, result, report, lines, log)
+
+
+def test_the_bound_is_kept_on_samples_that_ranges_do_not_come_from(first_run: Run) -> None:
+    module, report, most = first_run.module, first_run.report, BOUNDED["max_loss"]
     assert 0 <= report.loss <= most
-    held_out = data[::4]
+    held_out = images(16)[::4]
     expected = [rt.interpret(module, x) for x in held_out]
-    found = [rt.build(result, threads=1)(x) for x in held_out]
+    built = rt.build(first_run.result, threads=1)
+    found = [built(x) for x in held_out]
     losses = [output_error([one], [other]) for one, other in zip(expected, found, strict=True)]
     assert np.mean(losses) == pytest.approx(report.loss, abs=0.003)
     names = [each.name for each in report.compared]
@@ -41,21 +68,19 @@ def test_the_bound_is_kept_on_samples_that_ranges_do_not_come_from(tmp_path: Pat
     assert by_name["greedy"].loss <= most
     assert "of float32" in str(report) and len(report.to_json()["compared"]) == 5
     assert all(each.saved is not None for each in report.layers)
-    assert lines[0] == "4 layers in float32 or int8, loss at most 0.012; up to 120 s"
+    assert first_run.lines[0] == "4 layers in float32 or int8, loss at most 0.012; up to 120 s"
 
 
-def test_a_second_run_builds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    module, reports = bound(IMAGES), [rt.QuantizationReport() for _ in range(2)]
-    given = {"calibration": images(16), "max_loss": 0.02, "log": tmp_path / "tuning.db", **OPTIONS}
-    first = rt.quantize(module, details=reports[0], **given)
-
+def test_a_second_run_builds_nothing(first_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def measured(self: NativeTrials, choices: object, turns: int) -> None:
         raise AssertionError("measured again")
 
     monkeypatch.setattr(NativeTrials, "measured", measured)
-    second = rt.quantize(module, details=reports[1], **given)
-    assert rt.structural_equal(first, second)
-    assert reports[0].compared == reports[1].compared
+    report = rt.QuantizationReport()
+    told = {"details": report, "log": first_run.log}
+    second = rt.quantize(bound(IMAGES), **BOUNDED, **told, **OPTIONS)
+    assert rt.structural_equal(first_run.result, second)
+    assert report.compared == first_run.report.compared
 
 
 def test_a_bound_that_nothing_keeps_leaves_float32() -> None:
