@@ -3,10 +3,12 @@
     python -m benchmarks.kill_tuner [--rounds 60] [--seed 0] [--threads 2] [--busy 8]
 
 All rounds share one log; `--busy` processes run beside. The moments lie in the run itself, not in
-the start of Python before it, however slow the machine is. Every other process gets SIGTERM, the
-others kill -9. After each: no acknowledged record is missing, no schedule was measured twice, the
-log is sound, no candidate is called a crash (all of them are good), no process of the run is left
-five seconds later, and one that got SIGTERM has ended by it within ten seconds and holds no claims.
+the start of Python before it, however slow the machine is. The first process gets kill -9, the
+second SIGTERM; of the third a worker is killed, as by a system without memory, and some seconds
+later it gets SIGTERM, too. After each: no acknowledged record is missing, no schedule was measured
+twice, the log is sound, no candidate is called a crash or not compiled (all of them are good), no
+process of the run is left five seconds later, and one that got SIGTERM has ended by it within ten
+seconds and holds no claims.
 In the end a run that is left alone goes on.
 """
 
@@ -35,6 +37,9 @@ MOST_SECONDS = 120.0
 END_SECONDS = 10.0
 """How long a process may take to end after SIGTERM."""
 
+WORKER_SECONDS = 4.0
+"""How long a run goes on after one of its workers was killed."""
+
 SCRIPT = """
 import os, sys
 from relay_tune.tuning.events import Measured, RunStarted
@@ -62,12 +67,24 @@ def started(log: Path, trials: int, threads: int) -> subprocess.Popen[bytes]:
     return tuner
 
 
-def kill_once(log: Path, seconds: float, number: signal.Signals, threads: int) -> list[str]:
-    """Start a tuner, kill it so many seconds after its run began; the faults that were found."""
+def kill_once(
+    log: Path,
+    seconds: float,
+    number: signal.Signals,
+    threads: int,
+    moments: random.Random | None = None,
+) -> list[str]:
+    """Start a tuner, kill it so many seconds after its run began; the faults that were found.
+
+    `moments` chooses a worker that is killed before.
+    """
     before = _count(log)
     tuner = started(log, 100_000, threads)
     try:
         time.sleep(seconds)
+        if moments is not None:
+            _kill_worker(tuner.pid, moments)
+            time.sleep(WORKER_SECONDS)
     except KeyboardInterrupt:
         tuner.kill()
         raise
@@ -85,6 +102,13 @@ def kill_once(log: Path, seconds: float, number: signal.Signals, threads: int) -
     if number is signal.SIGTERM and log.exists():
         faults += _claims_of(log, tuner.pid)
     return faults
+
+
+def _kill_worker(pid: int, moments: random.Random) -> None:
+    """Kill one of the workers of a tuner, if it has any by now."""
+    workers = psutil.Process(pid).children()
+    if workers:
+        moments.choice(workers).kill()
 
 
 def go_on(log: Path, further: int, threads: int) -> list[str]:
@@ -127,9 +151,10 @@ def _faults(
     repeated = sum(record.measurements > 1 for record in records)
     if repeated and not repeats:
         faults.append(f"{repeated} schedules were measured again")
-    crashes = sum(record.status is logs.Status.CRASH for record in records)
-    if crashes:
-        faults.append(f"{crashes} good schedules are called crashes")
+    for status in (logs.Status.CRASH, logs.Status.COMPILE_ERROR, logs.Status.MEMORY):
+        blamed = sum(record.status is status for record in records)
+        if blamed:
+            faults.append(f"{blamed} good schedules are called {status.value}")
     return faults
 
 
@@ -150,11 +175,12 @@ def main() -> int:
         log = Path(folder) / "tuning.db"
         for number in range(arguments.rounds):
             seconds = moments.uniform(0.0, 6.0)
-            kind = (signal.SIGKILL, signal.SIGTERM)[number % 2]
-            found = kill_once(log, seconds, kind, threads)
+            kind = (signal.SIGKILL, signal.SIGTERM, signal.SIGTERM)[number % 3]
+            spares_workers = number % 3 < 2
+            found = kill_once(log, seconds, kind, threads, None if spares_workers else moments)
             faults, done = faults + len(found), number + 1
             state = "; ".join(found) or "ok"
-            name = kind.name
+            name = kind.name if spares_workers else "kill of a worker"
             text = f"{name} after {seconds:.2f} s, {_count(log)} records: {state}"
             print(f"{done}: {text}", flush=True)
         found = go_on(log, 8, threads)
