@@ -13,7 +13,7 @@ from relay_tune.arguments import path_argument
 from relay_tune.errors import InputError
 from relay_tune.ir.types import TensorType
 from relay_tune.quantization.calibration_files import Arrays, files_of, read_arrays
-from relay_tune.runtime.call_inputs import checked_array
+from relay_tune.runtime.call_inputs import any_array, checked_array
 
 Given: TypeAlias = (
     "str | PathLike[str] | np.ndarray | Mapping[str, np.ndarray] | Iterable[np.ndarray] "
@@ -183,7 +183,7 @@ def _constant(arrays: Arrays) -> Callable[[], Arrays]:
 def _by_name(item: object, inputs: Mapping[str, TensorType], where: str) -> Arrays:
     """Arrays by input; an array alone is that of the only input, a tuple has all in order."""
     if isinstance(item, Mapping):
-        return {str(name): np.asarray(value) for name, value in item.items()}
+        return {str(name): _array(value, str(name), where) for name, value in item.items()}
     values = item if isinstance(item, tuple) else (item,)
     if len(values) != len(inputs):
         raise InputError(
@@ -192,7 +192,15 @@ def _by_name(item: object, inputs: Mapping[str, TensorType], where: str) -> Arra
             notes=(f"The inputs are: {', '.join(inputs)}.",),
             remedy="Give arrays by name.",
         )
-    return {name: np.asarray(value) for name, value in zip(inputs, values, strict=True)}
+    return {name: _array(each, name, where) for name, each in zip(inputs, values, strict=True)}
+
+
+def _array(value: object, name: str, where: str) -> np.ndarray:
+    try:
+        return any_array(value, name)
+    except InputError as error:
+        error.where = where
+        raise
 
 
 def _check_names(arrays: Arrays, inputs: Mapping[str, TensorType], where: str) -> None:

@@ -8,6 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from relay_tune.errors import InputError
+
 Outputs: TypeAlias = Sequence[np.ndarray]
 """All outputs of a call."""
 
@@ -31,9 +33,19 @@ def decibels(loss: float) -> float:
 
 
 def mean_loss(loss: Loss, expected: Sequence[Outputs], found: Sequence[Outputs]) -> float:
-    """The mean over samples."""
-    each = [loss(one, other) for one, other in zip(expected, found, strict=True)]
+    """The mean over samples; InputError where a user's function gives no numbers."""
+    each = [_number(loss(one, other)) for one, other in zip(expected, found, strict=True)]
     return float(np.mean(each)) if each else 0.0
+
+
+def _number(loss: object) -> float:
+    try:
+        return float(loss)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"The loss of a sample is {loss!r}, but must be a number.",
+            remedy="Have loss(outputs of float32, outputs) return one, 0 for no loss.",
+        ) from error
 
 
 def _error(expected: np.ndarray, found: np.ndarray) -> float:

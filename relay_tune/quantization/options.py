@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from numbers import Real
 
 from relay_tune.arguments import did_you_mean, function_argument
 from relay_tune.codegen.target import native_target
@@ -79,7 +80,7 @@ def _stored_type(wanted: str) -> str:
 
 
 def _check_largest_loss(max_loss: float | None) -> None:
-    is_number = isinstance(max_loss, int | float) and not isinstance(max_loss, bool)
+    is_number = isinstance(max_loss, Real) and not isinstance(max_loss, bool)
     if max_loss is not None and not (is_number and 0 < max_loss < inf):
         raise InputError(
             f"The largest loss is {max_loss!r}, but must be a finite number above 0.",

@@ -23,7 +23,7 @@ from relay_tune.quantization.loss import mean_loss
 from relay_tune.quantization.options import FLOAT32, INT8, QuantizationOptions
 from relay_tune.quantization.prepared import prepared
 from relay_tune.quantization.programs import input_types, native_program, output_tensors, results
-from relay_tune.quantization.report import LayerReport, QuantizationReport
+from relay_tune.quantization.report import LayerReport, QuantizationReport, report_argument
 from relay_tune.quantization.weight_only import (
     JUDGED,
     constant_bytes,
@@ -46,7 +46,7 @@ def quantize(
 
     Raises InputError for samples that do not fit, and where no layer can be quantized.
     """
-    report = QuantizationReport() if details is None else details
+    report = report_argument(details)
     network = prepared(module)
     if options.scheme != INT8:
         return _weights_only(network, calibration, options, report)

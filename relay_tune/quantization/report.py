@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from math import isfinite
 
+from relay_tune.arguments import instance_of
 from relay_tune.ir.module import Module
 from relay_tune.quantization.loss import decibels
 from relay_tune.runtime.describe import counted
@@ -144,6 +145,14 @@ class QuantizationReport:
             constants,
             *(f"note: {note}" for note in self.notes),
         ]
+
+
+def report_argument(details: object) -> QuantizationReport:
+    """The report that a user wants to have told, or one that nobody reads."""
+    if details is None:
+        return QuantizationReport()
+    remedy = "Omit it, or give an empty rt.QuantizationReport()."
+    return instance_of(QuantizationReport, details, "details", remedy)
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

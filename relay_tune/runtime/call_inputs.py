@@ -78,6 +78,11 @@ def _array(value: object, type_: TensorType, name: str) -> np.ndarray:
         return value
     if isinstance(value, bool | int | float):
         return number_as(value, type_.dtype, name)
+    return any_array(value, name)
+
+
+def any_array(value: object, name: str) -> np.ndarray:
+    """What can be read as an array, of any type; InputError for what cannot."""
     try:
         if hasattr(value, "__dlpack__") and not isinstance(value, np.generic):
             return array_of_tensor(value)

@@ -14,6 +14,13 @@ OPEN = {"x": TensorType((Symbol("n"), 3), "float32")}
 ROWS = np.arange(42, dtype="float32").reshape(14, 3)
 
 
+class Unreadable:
+    """As a tensor of torch that requires a gradient."""
+
+    def __array__(self, *_: object, **__: object) -> np.ndarray:
+        raise RuntimeError("needs a gradient")
+
+
 def shapes(data: CalibrationData) -> list[tuple[int, ...]]:
     return [sample["x"].shape for sample in data]
 
@@ -77,6 +84,7 @@ def test_an_input_may_be_the_same_for_all_samples() -> None:
         ("text", "no calibration data"),
         ([(ROWS, ROWS)], "2 array"),
         (["ab"], "must be Tensor|cannot be read"),
+        ([{"x": Unreadable()}], "Input 'x' cannot be read as an array: needs a gradient"),
     ],
 )
 def test_what_does_not_fit_is_refused(given: object, message: str) -> None:

@@ -154,6 +154,8 @@ def @main(%x: Tensor[(1, 64), float32], %w: Tensor[(32, 64), float32]) { nn.dens
         ({"scheme": "bf16", "activations": "int8"}, "no type of activations 'int8'"),
         ({"scheme": "w4"}, "No weights of the network can be stored as int4"),
         ({"loss": 3}, "loss must be a function"),
+        ({"loss": lambda *_: None}, "The loss of a sample is None, but must be a number"),
+        ({"details": {}}, "details must be a QuantizationReport"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, object], message: str) -> None:

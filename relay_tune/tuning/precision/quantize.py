@@ -24,7 +24,7 @@ from relay_tune.quantization.prepared import prepared
 from relay_tune.quantization.programs import input_types
 from relay_tune.quantization.quantize import quantize as quantize_by_scheme
 from relay_tune.quantization.quantize import tell_layers, tell_samples
-from relay_tune.quantization.report import Compared, QuantizationReport
+from relay_tune.quantization.report import Compared, QuantizationReport, report_argument
 from relay_tune.quantization.weight_only import JUDGED
 from relay_tune.remembered import results_for_one_build
 from relay_tune.runtime.describe import counted
@@ -111,7 +111,7 @@ def quantize(
     quantizable_layers(network, means.dtype)
     samples = CalibrationData(wanted, input_types(network))
     ranges, held_out = samples.held_out(JUDGED)
-    told = QuantizationReport() if details is None else details
+    told = report_argument(details)
     with ending_signals(), results_for_one_build():
         calibrated = calibrate(network, means, ranges, held_out)
         trials = NativeTrials(calibrated, Builder(native_target(), count, schedules))
