@@ -102,6 +102,31 @@ def test_a_convolution(weight: tuple[int, ...], attributes: str, zero: int) -> N
     assert "dequantize" not in after.astext()
 
 
+@pytest.mark.parametrize("layer", ["dense", "conv2d", "conv2d_transpose"])
+def test_weights_of_nine_bits_are_bytes_and_a_number(layer: str) -> None:
+    """Windows are summed for it; of a transposed convolution those that a result reads."""
+    shape, zero, attributes = {
+        "dense": ((5, 37), 200, ""),
+        "conv2d": ((2, 4, 6, 5), 200, "padding=[1, 2]"),
+        "conv2d_transpose": ((2, 4, 6, 5), 0, "padding=[1, 0], strides=[2, 1]"),
+    }[layer]
+    weight = {"dense": (6, 37), "conv2d": (6, 4, 3, 3)}.get(layer, (4, 6, 3, 3))
+    axis = 1 if layer == "conv2d_transpose" else 0
+    module = quantized(
+        f"""%x: Tensor[{shape}, uint8], %w: Tensor[{weight}, uint8],
+            %s: Tensor[(6), float32], %z: Tensor[(6), uint8]) {{
+          %0 = qnn.dequantize(%x, 0.5f, {zero}u8);
+          %1 = nn.{layer}(%0, qnn.dequantize(%w, %s, %z, axis={axis}), {attributes});
+          {STORE.format("%1", "120u8")}
+        }}""",
+        w=random_bytes(weight, "uint8", 1),
+        s=np.linspace(0.001, 0.01, 6, dtype=np.float32),
+        z=np.array([0, 3, 127, 128, 129, 255], np.uint8),
+    )
+    after = assert_same_bytes(module, random_bytes(shape, "uint8"), is_built=layer == "conv2d")
+    assert "dequantize" not in after.astext()
+
+
 @pytest.mark.parametrize(
     "window, attributes",
     [
@@ -228,7 +253,7 @@ def _dense(depth: int, scale: str = "0.5f", weight: str = "int8") -> Callable[..
     "module",
     [
         _dense(66400)(w=np.full((3, 66400), 127, np.int8)),  # sums beyond int32
-        _dense(8, weight="int16")(w=np.full((3, 8), 300, np.int16)),
+        _dense(8, weight="int16")(w=np.array([[300, -300] * 4] * 3, np.int16)),
         _dense(8, scale="-0.5f")(w=np.ones((3, 8), np.int8)),
         _dense(8, scale="0f")(w=np.ones((3, 8), np.int8)),
     ],

@@ -8,8 +8,9 @@ padding of `a` is z.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -38,8 +39,6 @@ def integer_layer(call_: Call, given: Sequence[Given]) -> Affine | None:
     layer, numbers = _layer(call_, weight), weight.integers
     if layer is None or numbers is None or not numbers.size:
         return None
-    if numbers.min() < -128 or numbers.max() > 127:
-        return None
     if not (weight.is_uniform or weight.axis == layer.output_axis):
         return None
     others = tuple(axis for axis in range(numbers.ndim) if axis != layer.output_axis)
@@ -47,11 +46,9 @@ def integer_layer(call_: Call, given: Sequence[Given]) -> Affine | None:
     bound = int(np.abs(numbers).sum(axis=others).max()) * data.most
     if max(bound, int(np.abs(data.zero * sums).max())) > INT32_MAX:
         return None
-    source, padding = _padded(call_, data)
-    known = padding | _sum_bits(layer, numbers, bound)
-    stored = recall(
-        call_, (source, constant_of(numbers.astype(np.int8))), out_dtype="int32", **known
-    )
+    stored = _summed(call_, data, layer, numbers, bound)
+    if stored is None:
+        return None
     zero = data.zero * sums
     scale = np.broadcast_to(data.scale * weight.scale, zero.shape)
     return Affine(stored, scale, zero, layer.channel_axis, (-bound, bound))
@@ -74,6 +71,44 @@ def _layer(call_: Call, weight: Affine) -> WeightedLayer | None:
     if rule is None or data is None or dims is None or attribute(call_, "out_dtype", ""):
         return None
     return rule(call_, constant_of(data))
+
+
+def _summed(
+    call_: Call, data: Affine, layer: WeightedLayer, numbers: np.ndarray, bound: int
+) -> Expr | None:
+    """The sums of bytes and weights, up to `bound`; some weights may have nine bits.
+
+    Those are bytes and a number for each channel, which multiplies the sums of windows:
+    sum(a * (w + d)) = sum(a * w) + d * sum(a). None where they have more bits, or there are groups,
+    which have windows of their own.
+    """
+    source, padding = _padded(call_, data)
+    others = tuple(axis for axis in range(numbers.ndim) if axis != layer.output_axis)
+    low, high = numbers.min(axis=others), numbers.max(axis=others)
+    more, dims = np.maximum(high - 127, 0) + np.minimum(low + 128, 0), rank(call_)
+    if dims is None or not more.any():
+        return _sums(call_, source, numbers, padding | _sum_bits(layer, numbers, bound))
+    if attribute(call_, "groups", 1) != 1 or (high - low).max() > 255:
+        return None
+    weights = numbers - _along(more, layer.output_axis, numbers.ndim)
+    bound = int(np.abs(weights).sum(axis=others).max()) * data.most
+    sums = _sums(call_, source, weights, padding | _sum_bits(layer, weights, bound))
+    ones = np.ones_like(weights, np.int8).take([0], layer.output_axis)
+    single = {name: 1 for name in ("channels", "units") if attribute(call_, name) is not None}
+    windows = _sums(call_, source, ones, {**padding, **single})
+    wanted = constant_of(_along(more.astype(np.int32), layer.channel_axis, dims))
+    return call("add", sums, call("multiply", windows, wanted))
+
+
+def _sums(call_: Call, data: Expr, weights: np.ndarray, known: Mapping[str, Any]) -> Call:
+    """The layer on bytes, with some other attributes."""
+    factor = constant_of(weights.astype(np.int8))
+    return recall(call_, (data, factor), out_dtype="int32", **known)
+
+
+def _along(numbers: np.ndarray, axis: int, dims: int) -> np.ndarray:
+    """A vector so that it broadcasts along an axis."""
+    return numbers.reshape((-1, *(1,) * (dims - 1 - axis % dims)))
 
 
 def _sum_bits(layer: WeightedLayer, numbers: np.ndarray, bound: int) -> dict[str, int]:
