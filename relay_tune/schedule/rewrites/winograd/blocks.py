@@ -212,25 +212,18 @@ def run_lengths(convolution: Convolution, filtering: PlaneFiltering) -> list[int
     """The tiles of the run that is worth a look.
 
     Where height or width is dynamic, and where no block divides tiles that are too many for one.
+    Taps that lie apart have results that do not join runs: 1.3 times as long as in one block, with
+    64 channels of 161x223 on Zen 4.
     """
+    if convolution.dilations != (1, 1):
+        return []
     is_open = any(map(is_symbolic, convolution.image[1:]))
-    if not is_open and not _lacks_blocks(convolution, filtering):
+    if not is_open and (tile_counts(convolution, filtering) or not is_far(convolution, filtering)):
         return []
     if prod(convolution.taps_shape[2:]) * filtering.products * 4 > MOST_RUN_WEIGHTS:
         return []
     bytes_ = prod(convolution.depths[0]) * convolution.data.shape[-1] * filtering.products * 4
     return [tiles for tiles in RUNS if tiles * bytes_ <= MAXIMUM_LOCAL_BYTES][:1]
-
-
-def _lacks_blocks(convolution: Convolution, filtering: PlaneFiltering) -> bool:
-    """Whether an image of fixed size has too many tiles for one block, and no others.
-
-    Taps that lie apart have results that do not join runs: 1.3 times as long as in one block, with
-    64 channels of 161x223 on Zen 4.
-    """
-    if convolution.dilations != (1, 1) or tile_counts(convolution, filtering):
-        return False
-    return is_far(convolution, filtering)
 
 
 def tile_counts(convolution: Convolution, filtering: PlaneFiltering) -> list[int]:
