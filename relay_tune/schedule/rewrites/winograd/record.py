@@ -61,10 +61,15 @@ def _offers(
 
 
 def _are_far(convolutions: Sequence[Convolution], tile: int) -> bool:
-    """Whether the tiles of each convolution are too many for one block, and there are others."""
+    """Whether the tiles of each convolution are too many for one block, and there are others.
+
+    Or they have runs, all of them: what has none is better off in one block.
+    """
     usable = _usable(convolutions, tile)
-    divided = (tile_counts(*pair) or run_lengths(*pair) for pair in usable)
-    return any(divided) and all(is_far(*pair) for pair in usable)
+    if not usable or not all(is_far(*pair) for pair in usable):
+        return False
+    divided = any(tile_counts(*pair) for pair in usable)
+    return divided or all(run_lengths(*pair) for pair in usable)
 
 
 def blocks_of(convolutions: Sequence[Convolution], tile: int) -> Iterator[Tiles]:

@@ -56,6 +56,12 @@ def test_images_of_fixed_size_have_runs_where_no_block_divides_many_tiles(image,
     assert run_lengths(found, filtering_of(4, 1, (3, 3))) == lengths
 
 
+def test_taps_that_lie_apart_have_one_block():
+    program = convolution_program((1, 161, 223, 16, 16), dilation=2)
+    offered = list(map(str, winograds(algorithms(program))))
+    assert offered == ["winograd(tile=2)", "winograd(tile=4)"]
+
+
 def test_runs_stand_for_one_block():
     program = convolution_program((1, 161, 223, 16, 16))
     offered = list(map(str, winograds(algorithms(program))))
