@@ -32,8 +32,8 @@ from relay_tune.tensor.size import nominal
 LEAST_ROWS = 4
 """Fewer wait for memory, which nothing asks for ahead while a panel is made of stored weights."""
 
-MOST_ROWS_OF_DIGITS = 1
-"""More rows share the conversion of a weight to a float, which takes fewer instructions then."""
+MOST_ROWS_OF_DIGITS = 7
+"""More share the conversion of a weight to a float; and 8 rows decide how few rows pack."""
 
 
 def quantized(pattern: WordPattern) -> Algorithm:

@@ -89,8 +89,8 @@ def test_one_row_from_memory_is_computed_so() -> None:
 
 @pytest.mark.parametrize(
     "program",
-    [products.stored(2, 64, 96, bits=4), products.stored(1, 64, 96), products.dense(1, 64, 96)],
-    ids=["two rows", "bytes that are no words", "floats"],
+    [products.stored(8, 64, 96, bits=4), products.stored(1, 64, 96), products.dense(1, 64, 96)],
+    ids=["eight rows", "bytes that are no words", "floats"],
 )
 def test_others_keep_floats(program: TensorProgram) -> None:
     assert not offered(plan_program(program))
