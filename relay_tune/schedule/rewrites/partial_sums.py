@@ -54,6 +54,10 @@ MOST_SUMS = 8
 """Parts, or sums of several, that are stored. Of 64 parts of 512 KB, which went to memory and came
 back, 1x1 weights with step 2 waited for a tenth of the time."""
 
+NEAR_RESULTS = 128 << 10
+"""Numbers that the results of all parts may be: so few stay in the second cache, where adding them
+up at the end costs nothing, and panels can be copied part by part."""
+
 PARTS = "_parts"
 """How names of stages end that are parts of a sum."""
 
@@ -120,19 +124,22 @@ def _parts(stage: Computed, steps: int, constants: Collection[Tensor]) -> tuple[
     operands = {load.tensor for load in loads(body.body)}
     if len(operands) < 2 or operands & set(constants):
         return None
-    parts = _stored(extents, steps)
+    parts = _stored(extents, steps, prod(stage.shape))
     if any(_tears_lines(load, body.axes, parts) for load in loads(body.body)):
         return None
     results, length = prod(stage.shape), prod(extents)
     sizes = [prod(tensor.shape) for tensor in operands]
     if results * length < LEAST_USES * max(sizes) or prod(parts) * results > sum(sizes):
         return None
-    all_parts = prod(parts_of(extents, steps))
-    return parts if prod(parts) >= LEAST_PARTS and 2 * length >= all_parts * steps else None
+    count = prod(parts_of(extents, steps))
+    return parts if prod(parts) >= LEAST_PARTS and 2 * length >= count * steps else None
 
 
-def _stored(extents: Sequence[int], steps: int) -> tuple[int, ...]:
-    """Into how many parts each axis is cut that have a result of their own."""
+def _stored(extents: Sequence[int], steps: int, results: int) -> tuple[int, ...]:
+    """Into how many parts each axis is cut that have results of their own."""
+    all_parts = parts_of(extents, steps)
+    if prod(all_parts) * results <= NEAR_RESULTS:
+        return all_parts
     return parts_of(extents, max(steps, -(-prod(extents) // MOST_SUMS)))
 
 
