@@ -7,6 +7,7 @@ import pytest
 
 import relay_tune as rt
 from relay_tune.building import primitives, workers
+from relay_tune.codegen.known_objects import KnownObjects
 
 SIX_KERNELS = """
 def @main(%x: Tensor[(4, 6), float32]) {
@@ -24,6 +25,7 @@ def test_processes_start_with_enough_text(
 ) -> None:
     monkeypatch.setattr(primitives, "LEAST_TEXT_FOR_WORKERS", least)
     monkeypatch.setattr(workers, "available_processors", lambda: 2)
+    monkeypatch.setattr(workers, "KERNELS", KnownObjects(1 << 20))  # nothing was compiled before
     started: list[str] = []
     start = workers.start_worker
 
