@@ -196,3 +196,14 @@ def test_names_of_channels_that_a_weight_decides(operator: str, weight: tuple[in
     assert "?" not in type_text(module.main.type.result)
     with pytest.raises(RelayError, match="'y'.* another size on axis 1 than 6"):
         build(module, threads=1)(floats(1, 4, 5))
+
+
+def test_a_named_channel_axis_meets_what_batch_normalization_gives() -> None:
+    nodes = [
+        node("BatchNormalization", ["x", "scale", "scale", "scale", "scale"], ["normal"]),
+        node("Concat", ["x", "normal"], ["both"], axis=0),
+        node("Add", ["normal", "x"], ["y"]),
+    ]
+    weights = {"scale": np.arange(1, 4, dtype=np.float32)}
+    model = model_of(nodes, {"x": (FLOAT, ["n", "c", "w"])}, weights, ["y", "both"])
+    check(model, [{"x": floats(2, 3, 5)}])

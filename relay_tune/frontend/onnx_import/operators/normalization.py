@@ -16,6 +16,7 @@ from relay_tune.frontend.onnx_import.build import (
     static_dim,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import with_size
 from relay_tune.frontend.onnx_import.operators.activation import scaled, shifted
 from relay_tune.frontend.onnx_import.operators.convolution import along_axis
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
@@ -43,11 +44,20 @@ def translate_batch_normalization(node: OnnxNode, build: Builder) -> list[Expr |
     if rank_of(data) >= 2 and len({dtype_of(each) for each in node.all_inputs()}) == 1:
         momentum = node.number("momentum", 0.9)
         vectors = (scale, bias, mean, variance)
+        channels = _with_channels_of(build, data, scale)
         result = build.call(
-            "nn.batch_norm", data, *vectors, axis=1, epsilon=epsilon, momentum=momentum
+            "nn.batch_norm", channels, *vectors, axis=1, epsilon=epsilon, momentum=momentum
         )
         return [build.item(result, 0)]
     return [_normalized(build, data, (scale, bias, mean, variance), epsilon)]
+
+
+def _with_channels_of(build: Builder, data: Expr, vector: Expr) -> Expr:
+    """Data (n, c, ..) with as many channels as a vector has elements, if that is known."""
+    sizes = shape_of(vector)
+    if rank_of(data) < 2 or len(sizes) != 1 or not isinstance(sizes[0], int):
+        return data
+    return with_size(build, data, 1, sizes[0])
 
 
 def _normalized(build: Builder, data: Expr, parameters: Sequence[Expr], epsilon: float) -> Expr:
@@ -66,9 +76,16 @@ def _train(node: OnnxNode, build: Builder, epsilon: float) -> list[Expr | None]:
     """The result, the running mean, and the running variance."""
     data, mean, variance = node.input(0), node.input(3), node.input(4)
     momentum, dtype = node.number("momentum", 0.9), wide_dtype(dtype_of(data))
-    operands = [cast_to(build, node.input(place), dtype) for place in range(5)]
+    vectors = [cast_to(build, node.input(place), dtype) for place in range(1, 5)]
+    channels = _with_channels_of(build, cast_to(build, data, dtype), vectors[0])
     normal = build.call(
-        "nn.batch_norm", *operands, axis=1, epsilon=epsilon, training=True, momentum=momentum
+        "nn.batch_norm",
+        channels,
+        *vectors,
+        axis=1,
+        epsilon=epsilon,
+        training=True,
+        momentum=momentum,
     )
     running = [
         _running(build, old, build.item(normal, place), momentum)
