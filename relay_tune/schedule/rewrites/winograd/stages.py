@@ -169,49 +169,9 @@ def _band(
     blocks: TileBlocks | TileRuns,
 ) -> Result:
     """The result of a band of rows of tiles."""
-    depths = convolution.depths
-    windows = filtering.rows.window, filtering.columns.window
-    extents = filtering.rows.products, filtering.columns.products
-    maps_of_data = filtering.rows.data, filtering.columns.data
-    maps_of_result = filtering.rows.result, filtering.columns.result
-    inputs, outputs = convolution.taps_shape[-2:]
-    numbers = convolution.numbers
-    width = numpy_dtype(numbers.transformed).itemsize
-    stored = inputs + _spare_channels(blocks, prod(depths[0]) * inputs, width)
-
-    def element(*at: Scalar) -> Scalar:
-        own = blocks.element(at)
-        place = own.tile, blocks.end
-        window = window_of(convolution, filtering, data, place, own.depth, own.channel)
-        at_product = row_and_column(own.product, extents)
-        value = two_passes(maps_of_data, window, windows, at_product)
-        return select(binary("lt", own.channel, inputs), value, 0)
-
-    shape = blocks.shape(filtering.products, depths[0], stored)
-    transformed = compute("winograd_data", shape, element)
-    summed = [Axis(axis.name, axis.extent) for axis in convolution.steps]
-    renamed: dict[Axis, Scalar] = dict(zip(convolution.steps, summed, strict=True))
-
-    def product(*at: Scalar) -> Scalar:
-        own = blocks.element(at)
-        places = dict(zip(convolution.stage.axes[1:-3], own.depth, strict=True))
-        depth = [substitute(index, {**renamed, **places}) for index in convolution.slices]
-        read = transformed[tuple(blocks.beside(at, depth, summed[-1]))]
-        factors = read, taps(own.product, *summed, own.channel)
-        left, right = (cast(factor, numbers.sums) for factor in factors)
-        return reduce("sum", summed, left * right)
-
-    shape = blocks.shape(filtering.products, depths[1], outputs)
-    products = compute("winograd_products", shape, product)
-
-    def of_tile(own: TileElement, at: tuple[Scalar, Scalar]) -> Scalar:
-        def of_window(window_row: int, window_column: int) -> Scalar:
-            number = index_value(window_row * extents[1] + window_column)
-            return products[tuple(blocks.index(replace(own, product=number)))]
-
-        found = two_passes(maps_of_result, of_window, extents, at)
-        return found if numbers is FLOATS else exactly_divided(found, filtering, at)
-
+    transformed = _transformed_data(convolution, data, filtering, blocks)
+    products = _products(convolution, transformed, taps, filtering, blocks)
+    of_tile = _results_of(convolution, products, filtering, blocks)
     results = _in_tiles(convolution, filtering, blocks, of_tile)
 
     def result(n: Scalar, depth: Sequence[Scalar], h: Scalar, w: Scalar, o: Scalar) -> Scalar:
@@ -228,6 +188,82 @@ def _band(
     return result
 
 
+def _transformed_data(
+    convolution: Convolution,
+    data: Tensor,
+    filtering: PlaneFiltering,
+    blocks: TileBlocks | TileRuns,
+) -> Tensor:
+    """v: the transformed windows of the tiles."""
+    depth = convolution.depths[0]
+    windows = filtering.rows.window, filtering.columns.window
+    extents = filtering.rows.products, filtering.columns.products
+    maps = filtering.rows.data, filtering.columns.data
+    inputs = convolution.taps_shape[-2]
+    width = numpy_dtype(convolution.numbers.transformed).itemsize
+    stored = inputs + _spare_channels(blocks, prod(depth) * inputs, width)
+
+    def element(*at: Scalar) -> Scalar:
+        own = blocks.element(at)
+        place = own.tile, blocks.end
+        window = window_of(convolution, filtering, data, place, own.depth, own.channel)
+        value = two_passes(maps, window, windows, row_and_column(own.product, extents))
+        return select(binary("lt", own.channel, inputs), value, 0)
+
+    return compute("winograd_data", blocks.shape(filtering.products, depth, stored), element)
+
+
+def _products(
+    convolution: Convolution,
+    transformed: Tensor,
+    taps: Taps,
+    filtering: PlaneFiltering,
+    blocks: TileBlocks | TileRuns,
+) -> Tensor:
+    """t: the products of transformed windows and taps, summed over the channels."""
+    summed = [Axis(axis.name, axis.extent) for axis in convolution.steps]
+    renamed: dict[Axis, Scalar] = dict(zip(convolution.steps, summed, strict=True))
+
+    def product(*at: Scalar) -> Scalar:
+        own = blocks.element(at)
+        places = dict(zip(convolution.stage.axes[1:-3], own.depth, strict=True))
+        depth = [substitute(index, {**renamed, **places}) for index in convolution.slices]
+        read = transformed[tuple(blocks.beside(at, depth, summed[-1]))]
+        factors = read, taps(own.product, *summed, own.channel)
+        left, right = (cast(factor, convolution.numbers.sums) for factor in factors)
+        return reduce("sum", summed, left * right)
+
+    outputs = convolution.taps_shape[-1]
+    shape = blocks.shape(filtering.products, convolution.depths[1], outputs)
+    return compute("winograd_products", shape, product)
+
+
+OfTile = Callable[[TileElement, tuple[Scalar, Scalar]], Scalar]
+"""The result at a row and a column of a tile."""
+
+
+def _results_of(
+    convolution: Convolution,
+    products: Tensor,
+    filtering: PlaneFiltering,
+    blocks: TileBlocks | TileRuns,
+) -> OfTile:
+    """A^T t A."""
+    extents = filtering.rows.products, filtering.columns.products
+    maps = filtering.rows.result, filtering.columns.result
+
+    def of_tile(own: TileElement, at: tuple[Scalar, Scalar]) -> Scalar:
+        def of_window(window_row: int, window_column: int) -> Scalar:
+            number = index_value(window_row * extents[1] + window_column)
+            return products[tuple(blocks.index(replace(own, product=number)))]
+
+        found = two_passes(maps, of_window, extents, at)
+        is_exact = convolution.numbers is not FLOATS
+        return exactly_divided(found, filtering, at) if is_exact else found
+
+    return of_tile
+
+
 def _whole_axis(place: Scalar, extent: int) -> Scalar:
     """A place before `extent`, so written that no axis is split for its sake."""
     return binary("min", place, extent - 1)
@@ -237,7 +273,7 @@ def _in_tiles(
     convolution: Convolution,
     filtering: PlaneFiltering,
     blocks: TileBlocks | TileRuns,
-    of_tile: Callable[[TileElement, tuple[Scalar, Scalar]], Scalar],
+    of_tile: OfTile,
 ) -> Computed | None:
     """The results of tiles side by side, where those of a row belong to tiles of many phases.
 
