@@ -7,6 +7,9 @@ from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.tuning.tuned_build import build
 from tests.gradient_programs import PROGRAMS
 
+PLAIN = "\ndef @main(%x: float64, %y: float64) { @f(%x, %y) }"
+"""A program that computes the function itself."""
+
 
 def test_a_straight_line_has_no_tape(after):
     module = after(
@@ -33,6 +36,7 @@ def test_gradients_are_those_of_central_differences(after, difference, name, inp
     text = PROGRAMS[name]
     main = "\ndef @main(%x: float64, %y: float64) { grad(@f)(%x, %y) }"
     value, gradients = interpret(after(text + main), *inputs)
+    np.testing.assert_allclose(value, interpret(after(text + PLAIN), *inputs), rtol=1e-12)
     wanted = difference(text, *inputs)
     np.testing.assert_allclose(gradients, wanted, rtol=1e-6, atol=1e-8)
 
@@ -47,8 +51,9 @@ def test_second_derivatives_are_those_of_central_differences(after, difference, 
     )
     main = "\ndef @main(%x: float64, %y: float64) { grad(@f)(%x, %y) }"
     value, gradients = interpret(after(text + main), *inputs)
-    inner = after(text + "\ndef @main(%x: float64, %y: float64) { @f(%x, %y) }").astext()
-    wanted = difference(inner.split("\n", 1)[1], *inputs, step=1e-5)
+    inner = after(text + PLAIN)
+    np.testing.assert_allclose(value, interpret(inner, *inputs), rtol=1e-12)
+    wanted = difference(inner.astext().split("\n", 1)[1], *inputs, step=1e-5)
     np.testing.assert_allclose(gradients, wanted, rtol=1e-5, atol=1e-6)
 
 
