@@ -144,7 +144,7 @@ def test_rows_are_copied_as_they_lie_and_whole_panels_are_read():
     # a server core whose third cache is far away
     bandwidth = (90.0, 45.0, 8.0, 4.0)
     machine = with_rates(core(64, 32), bandwidth)
-    copy, multiply = plan_program(program).default_schedule(machine, 1).choices
+    copy, multiply = plan_program(program).default_under_algorithm(machine, 1)[1].choices
     assert copy.order == (1, 0, 2)  # (panel, row, column): the rows outside
     assert multiply.tile[1:] == (1, 64)  # one panel, all of its columns
     assert multiply.prefetch
