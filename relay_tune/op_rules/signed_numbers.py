@@ -27,11 +27,13 @@ class StoredNumbers:
         bits: of a number.
         constants: what is stored.
         attributes: that change where the numbers have signs.
+        rounds_data: whether products may round to bytes what they multiply by the numbers.
     """
 
     bits: int
     constants: Sequence[Array]
     attributes: dict[str, Any]
+    rounds_data: bool = False
 
     @property
     def are_signed(self) -> bool:
@@ -69,7 +71,8 @@ def _of_blocks(call: Call) -> StoredNumbers | None:
         return None
     # Words may hold more numbers than are read.
     attributes = attributes_of(call)
-    return StoredNumbers(attributes.bits, stored, {"size": shape[-1]})
+    rounds = attributes.activations == "int8"
+    return StoredNumbers(attributes.bits, stored, {"size": shape[-1]}, rounds)
 
 
 def _short(scale: Array) -> Array:

@@ -18,7 +18,7 @@ from relay_tune.ir.expr import Call, Constant, Expr
 from relay_tune.ir.module import Module
 from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import SIGNED_BYTES, UNSIGNED_BY_SIGNED
-from relay_tune.op_rules.signed_numbers import NUMBERS
+from relay_tune.op_rules.signed_numbers import NUMBERS, StoredNumbers
 from relay_tune.op_rules.typed import constant_of, recall
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.module_pass import rewrite_calls
@@ -31,9 +31,9 @@ class NumberWords:
     Fields:
         machine: whose lookups tell which; without them spreading bytes over lanes costs one row
             less than two shifts do (AVX2: 93 us for 768 x 3072 numbers of 4 bits, 103 in words).
-        accuracy: numbers of 8 bits lie in words, too, where it lets products multiply them by
-            bytes and the machine multiplies four at once; floats are made of bytes in fewer
-            instructions.
+        accuracy: numbers of 8 bits lie in words, too, where it or the program lets products round
+            their data to bytes and the machine multiplies four at once; floats are made of bytes
+            in fewer instructions.
     """
 
     name: ClassVar[str] = "number_words"
@@ -51,7 +51,7 @@ class NumberWords:
                 return node
             if self.machine.lookup_bits < found.bits < 8:
                 return node
-            in_words = self._multiplies_bytes
+            in_words = self._multiplies_bytes(found)
             if found.are_signed and not in_words:
                 return node
             key = (found.bits, in_words, *map(id, found.constants))
@@ -61,9 +61,11 @@ class NumberWords:
 
         return rewrite_calls(module, changed)
 
-    @property
-    def _multiplies_bytes(self) -> bool:
-        """Whether products multiply words of four bytes: digits of the data, or rounded ones."""
+    def _multiplies_bytes(self, found: StoredNumbers) -> bool:
+        """Whether products round their data, and multiply words of four bytes."""
         patterns = (UNSIGNED_BY_SIGNED.name, SIGNED_BYTES.name)
-        has_any = any(each in self.machine.dot_products for each in patterns)
-        return has_any and self.accuracy is not Accuracy.EXACT
+        if not any(each in self.machine.dot_products for each in patterns):
+            return False
+        if self.accuracy is Accuracy.RELAXED:
+            return True
+        return found.rounds_data and self.accuracy is not Accuracy.EXACT
