@@ -56,21 +56,26 @@ class _Target:
     region: tuple[float, float]
 
 
-def translate_resize(node: OnnxNode, build: Builder) -> Expr:
-    """A tensor of other sizes, by nearest, linear or cubic interpolation."""
+def translate_resize(node: OnnxNode, build: Builder, are_cut: bool) -> Expr:
+    """A tensor of other sizes, by nearest, linear or cubic interpolation.
+
+    The order of axes is that of the file where results are cut to integers afterwards: another
+    one rounds to a hair below a whole number what was one.
+    """
     data = node.input(0)
     sampling = _sampling(node)
     if not _is_fixed(node, data):
         for each in _open_targets(node, build, data):
             data = resized_open(build, data, each, sampling)
         return data
-    for target in _with_least_work(data, _targets(node, data, sampling)):
+    targets = _targets(node, data, sampling)
+    for target in targets if are_cut else _with_least_work(data, targets):
         data = _resized(build, data, target, sampling)
     return data
 
 
-def translate_upsample(node: OnnxNode, build: Builder) -> Expr:
-    """The older operator: by factors, with asymmetric coordinates."""
+def translate_upsample(node: OnnxNode, build: Builder, are_cut: bool) -> Expr:
+    """The older operator: by factors, with asymmetric coordinates, and `are_cut` as above."""
     data = node.input(0)
     if node.opset < 9:
         scales = [float(scale) for scale in node.numbers("scales")]
@@ -91,7 +96,7 @@ def translate_upsample(node: OnnxNode, build: Builder) -> Expr:
     targets = [
         _scaled_target(data, axis, scale, (0, 1)) for axis, scale in enumerate(scales) if scale != 1
     ]
-    for each in _with_least_work(data, targets):
+    for each in targets if are_cut else _with_least_work(data, targets):
         data = _resized(build, data, each, sampling)
     return data
 
@@ -295,7 +300,7 @@ def _weighted_sum(build: Builder, data: Expr, taps: Taps, axis: int) -> Expr:
     return total
 
 
-def _in_floats(resize: Callable[[OnnxNode, Builder], Expr]) -> Translator:
+def _in_floats(resize: Callable[[OnnxNode, Builder, bool], Expr]) -> Translator:
     """`resize`, where integers are interpolated in float32.
 
     Results between two integers go towards zero where the interpolation is linear, as in
@@ -306,9 +311,9 @@ def _in_floats(resize: Callable[[OnnxNode, Builder], Expr]) -> Translator:
         data = node.input(0)
         dtype = dtype_of(data)
         if dtype == "bool" or is_float(dtype) or node.text("mode", "nearest") == "nearest":
-            return resize(node, build)
+            return resize(node, build, False)
         wide = build.call("cast", data, dtype="float32")
-        result = resize(replace(node, inputs=(wide, *node.inputs[1:])), build)
+        result = resize(replace(node, inputs=(wide, *node.inputs[1:])), build, True)
         if node.text("mode") == "cubic" or node.flag("antialias", 0):
             result = build.call("round", result)
         lowest, highest = (build.like(limit, result) for limit in integer_range(dtype))
