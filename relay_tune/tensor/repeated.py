@@ -8,6 +8,10 @@ with several outputs for each channel.
     x[min(t, 255) // 16, min(t, 255) % 16]      is t, but for steps from row to row
 
 So are the tiles of an image that are counted one after the other.
+
+    x[min(4 * t + k, 160)]                      is 4 * t + k, but at the end
+
+So are the elements of windows that reach beyond an image.
 """
 
 from __future__ import annotations
@@ -75,7 +79,8 @@ def repeated_form(index: Scalar) -> Repeated | None:
 def counted_form(index: Scalar) -> Affine | None:
     """The form of an index within a row, where an axis counts the places of several rows.
 
-    The axis is under a minimum that changes nothing; None of an index without such a count.
+    What is counted may be under a minimum, which is left out, as if it changed nothing. None of an
+    index without a count or a minimum.
     """
     form = _within_row(index)
     return form if form is not None and axis_affine(index) is None else None

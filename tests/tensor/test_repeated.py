@@ -41,6 +41,10 @@ def test_places_of_several_rows_are_counted_along_a_row():
     assert counted_form(row % 3 + column - I) == Affine({O: 2, I: -1}, 1)
 
 
-@pytest.mark.parametrize("index", [I + O, O // 4, O % 4 + I, binary("min", O, 31), I * O])
+def test_places_that_stay_at_an_end_are_counted_up_to_it():
+    assert counted_form(binary("min", O * 2 + I, 31)) == Affine({O: 2, I: 1})
+
+
+@pytest.mark.parametrize("index", [I + O, O // 4, O % 4 + I, binary("max", O, 31), I * O])
 def test_other_indices_are_not_counted(index):
     assert counted_form(index) is None
