@@ -34,7 +34,11 @@ def planned_bytes(steps: Steps, sequence: Sequence[int], limit: int | None = Non
 
 
 def least_limit(steps: Steps) -> int:
-    """The least limit for which a sequence was found."""
+    """The least limit for which a sequence was found, which is found for it again.
+
+    With less room other steps are repeated, and their plan may be larger: what a plan takes is the
+    limit only if it has room for one.
+    """
     order = short_lived_order(steps)
     low, least = steps.most_at_once - 1, planned_bytes(steps, order, 0)
     while least - low > 1 + PRECISION * least:
@@ -42,8 +46,9 @@ def least_limit(steps: Steps) -> int:
         found = _repeating(steps, order, middle)
         if found is None:
             low = middle
-        else:
-            least = planned_bytes(steps, found, middle)
+            continue
+        planned = planned_bytes(steps, found, middle)
+        least = middle if _repeating(steps, order, planned) is None else planned
     return least
 
 

@@ -96,6 +96,25 @@ def test_the_least_limit_can_be_kept(steps: Steps) -> None:
     assert planned_bytes(steps, sequence, limit) <= limit
 
 
+def test_a_limit_is_one_that_is_found_again() -> None:
+    """A plan of 1,408 bytes was found in more room, and none where they were the limit."""
+    alone = {"is_repeatable": False, "cost": 1.0}
+    steps = Steps(
+        (
+            Step((), (), (0,), **alone),
+            Step((), (), (1,), **alone),
+            Step((), (), (2,), cost=1.0),
+            Step((0,), (0,), (), **alone),
+            Step((), (), (4,), (129,), **alone),
+            Step((2,), (2,), (), (257,), **alone),
+            Step((0, 1, 4), (0, 1, 4), (6,), **alone),
+            Step((1, 2), (1, 2), (7,), (129,), **alone),
+        ),
+        (384, 128, 384, 64, 128, 64, 384, 576),
+    )
+    assert sequence_within(steps, least_limit(steps)) is not None
+
+
 def test_no_step_runs_again_where_there_is_room() -> None:
     steps = chain(20)
     own = list(range(40))
