@@ -51,8 +51,8 @@ def ending_signals(*, pass_on: bool = True) -> Iterator[Ending]:
     """A block that Ctrl-C ends with KeyboardInterrupt, and SIGTERM with Terminated.
 
     With `pass_on`, a process that SIGTERM would have ended by default is ended by it after the
-    block. Handlers of the caller's own stay in force, and so do those of an outer block; other
-    threads than the main one have none.
+    block. A handler that the block itself sets stays after it. Handlers of the caller's own stay in
+    force, and so do those of an outer block; other threads than the main one have none.
     """
     ending = Ending()
     if threading.current_thread() is not threading.main_thread():
@@ -72,6 +72,7 @@ def ending_signals(*, pass_on: bool = True) -> Iterator[Ending]:
         yield ending
     finally:
         for number, handler in replaced:
-            signal.signal(number, handler)
+            if signal.getsignal(number) == ending.take:  # else the block has set another one
+                signal.signal(number, handler)
         if ending.terminated and pass_on:
             signal.raise_signal(signal.SIGTERM)

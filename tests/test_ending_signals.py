@@ -28,6 +28,16 @@ def test_the_first_signal_ends_the_block_and_later_ones_leave_its_end_alone() ->
     assert ending.has_begun and not ending.terminated
 
 
+def test_a_handler_that_the_block_sets_stays() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with ending_signals.ending_signals():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_an_end_that_hangs_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ending_signals, "ENDING_SECONDS", 0.0)
     with pytest.raises(KeyboardInterrupt), ending_signals.ending_signals():

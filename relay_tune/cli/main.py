@@ -69,8 +69,8 @@ def main(words: Sequence[str] | None = None) -> int:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", REFERENCE_THREADS)  # before numpy comes
     with ending_signals(pass_on=False) as ending:
         code = _run(sys.argv[1:] if words is None else list(words))
-    if ending.has_begun and words is None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the interpreter is about to end
+        if ending.has_begun and words is None:  # the interpreter is about to end: no Ctrl-C between
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
     return TERMINATED if ending.terminated and code == INTERRUPTED else code
 
 
