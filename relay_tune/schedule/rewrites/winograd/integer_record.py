@@ -22,7 +22,6 @@ from relay_tune.machine.pattern import PAIRS
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters
 from relay_tune.schedule.rewrites.dot_products.stages import word_program
-from relay_tune.schedule.rewrites.winograd.blocks import tile_runs
 from relay_tune.schedule.rewrites.winograd.match import Convolution, match_convolution
 from relay_tune.schedule.rewrites.winograd.numbers import INTEGERS
 from relay_tune.schedule.rewrites.winograd.record import (
@@ -36,23 +35,13 @@ from relay_tune.schedule.rewrites.winograd.stages import winograd_program
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.program import TensorProgram
-from relay_tune.tensor.size import nominal
 
 MOST_TAPS = 2 << 20
-"""Bytes of the transformed taps of a layer that few tiles read.
+"""Bytes of the transformed taps of a layer, which are eight times those of its own for 4 x 4.
 
-They are eight times those of its own for 4 x 4, come from memory in each run, and make a library
-large: the layers of resnet18 with 256 channels, 4.7 MB for 16 tiles, took 1.01 to 1.04 of the time
-of direct ones in the network (one thread of Zen 4).
-"""
-
-FEW_TILES = 20
-"""Fewer tiles than this are few.
-
-Of 4.7 MB that no cache holds, 16 tiles take 1.22 of the time of direct sums, 25 tiles 0.81, and 64
-0.75; of 19 MB 49 tiles take 0.70. Where a cache holds them, they take 0.75, 0.56, 0.63 and 0.70. A
-tap comes from memory in 2 / rate cycles, and is multiplied in tiles / 64 (16 lanes of pairs, two
-vectors in a cycle): with 16 tiles and 16 bytes in a cycle, the first is half of the second.
+More come from memory in each run, and make a library large for nothing: the layers of resnet18 with
+256 channels, 4.7 MB each, took 1.01 to 1.04 of the time of direct ones in the network (one thread
+of Zen 4), and the network 1.01 and 0.99 with one and two threads without them.
 """
 
 
@@ -68,19 +57,16 @@ def _offers(
     ]
     tiles = (tile for tile in reversed(TILES) if any(each.filtering(tile) for each in found))
     tile = next(tiles, None)
-    if tile is not None and all(_are_worth_it(each, tile) for each in found):
+    if tile is not None and all(_taps_bytes(each, tile) <= MOST_TAPS for each in found):
         yield Tiles(tile)
         yield from blocks_of(found, tile)
 
 
-def _are_worth_it(convolution: Convolution, tile: int) -> bool:
-    """Whether transformed taps are few, or read by many tiles; also where there are none."""
+def _taps_bytes(convolution: Convolution, tile: int) -> int:
+    """Those of the transformed taps for tiles of a size; 0 where it has none."""
     filtering = convolution.filtering(tile)
-    if filtering is None:
-        return True
-    taps = filtering.products * prod(convolution.taps_shape[2:])
-    tiles = nominal(prod(tile_runs(convolution, filtering).counts))
-    return taps * DTYPES[INTEGERS.transformed].itemsize <= MOST_TAPS or tiles >= FEW_TILES
+    products = 0 if filtering is None else filtering.products
+    return products * prod(convolution.taps_shape[2:]) * DTYPES[INTEGERS.transformed].itemsize
 
 
 def _rewritten(program: TensorProgram, parameters: Tiles) -> TensorProgram | None:
