@@ -150,29 +150,41 @@ def is_sum_of_sizes(dim: Dim) -> bool:
 def exact_quotient(dividend: Dim, divisor: Dim) -> Dim | None:
     """`dividend / divisor` where it is a dimension for all values of the symbols; None elsewhere.
 
-    The quotient by a sum of several terms is found only where it is 1.
+    Sums are divided as polynomials, terms of the highest degree first (D. Cox, J. Little,
+    D. O'Shea, "Ideals, Varieties, and Algorithms", section 2.3):
+    `(a*b + a + b + 1) / (a + 1) = b + 1`.
     """
     if isinstance(dividend, UnknownDim) or isinstance(divisor, UnknownDim):
         return None
     if dividend == divisor:
         return 1
-    if dividend == 0:
-        return 0
-    parts = _terms(divisor)
-    if len(parts) != 1 or 0 in parts.values():
-        return None
-    ((wanted, by),) = parts.items()
-    quotient: Terms = {}
-    for product, factor in _terms(dividend).items():
-        left = list(product)
-        for atom in wanted:
-            if atom not in left:
-                return None
-            left.remove(atom)
-        if factor % by:
+    wanted, by = next(iter(_terms(divisor).items()))
+    quotient: Dim = 0
+    left: Dim = dividend
+    while left != 0:
+        product, factor = _first_term(left)
+        rest = _product_quotient(product, wanted)
+        if rest is None or by == 0 or factor % by:
             return None
-        quotient[tuple(left)] = factor // by
-    return _normal_form(quotient)
+        term = _normal_form({rest: factor // by})
+        quotient, left = add(quotient, term), subtract(left, multiply(term, divisor))
+        if left != 0 and _term_key(_first_term(left)) <= _term_key((product, factor)):
+            return None  # another form of what was taken away
+    return quotient
+
+
+def _first_term(dim: Dim) -> tuple[Product, int]:
+    return next(iter(_terms_of(dim).items()))
+
+
+def _product_quotient(product: Product, divisor: Product) -> Product | None:
+    """The atoms of a product without those of another one; None where it has not all of them."""
+    left = list(product)
+    for atom in divisor:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
 
 
 def substitute(dim: Dim, values: Mapping[str, Dim]) -> Dim:
@@ -241,7 +253,7 @@ def _normal_form(terms: Terms) -> int | Symbol | Polynomial:
         kept = _rounded_otherwise(kept, *roundable)
     if not kept.keys() - {()}:
         return kept.get((), 0)
-    ordered = tuple(sorted(kept.items(), key=lambda term: (-len(term[0]), _sort_key(term[0]))))
+    ordered = tuple(sorted(kept.items(), key=_term_key))
     product, factor = ordered[0]
     if len(ordered) == 1 and factor == 1 and len(product) == 1 and isinstance(product[0], Symbol):
         return product[0]
@@ -302,8 +314,10 @@ def _terms_of(dim: Dim) -> Terms:
     return _terms(dim)
 
 
-def _sort_key(product: Product) -> tuple[tuple[int, str], ...]:
-    return tuple(_atom_key(atom) for atom in product)
+def _term_key(term: tuple[Product, int]) -> tuple[int, tuple[tuple[int, str], ...]]:
+    """The order of terms: higher degree first."""
+    product, _ = term
+    return -len(product), tuple(_atom_key(atom) for atom in product)
 
 
 def _sorted_product(product: Product) -> Product:

@@ -66,6 +66,20 @@ def @main(%a: Tensor[(n, h, w, 8), float32], %p: Tensor[(8, 8), float32]) {
         check(module, model, floats(n, h, w, 8), floats(8, 8))
 
 
+def test_a_product_of_two_sums_is_told_from_its_factors() -> None:
+    """Pooled images have max(h // 2 - 1, 0) + 1 rows; their groups are normalised as flat rows."""
+    text = """
+def @main(%x: Tensor[(n, 8, h, w), float32]) {
+  let %p = nn.max_pool2d(%x, pool_size=[2, 2], strides=[2, 2]);
+  let %flat = reshape(%p, newshape=[0, 2, -1]);
+  reshape_like(%flat - mean(%flat, axis=[2], keepdims=True), %p)
+}
+"""
+    module, model = built(text)
+    for n, h, w in ((1, 2, 2), (2, 4, 7), (3, 9, 5)):
+        check(module, model, floats(n, 8, h, w))
+
+
 CONVOLUTIONS = """
 def @main(%x: Tensor[(n, 16, 16, 16), float32], %c: Tensor[(32, 16, 3, 3), float32],
           %b: Tensor[(32, 1, 1), float32], %d: Tensor[(16, 32, 3, 3), float32],
