@@ -12,7 +12,7 @@ VERIFICATIONS = ("structure", "answers")
 """What can be verified after each pass, as in `relay_tune.building.chosen_passes`."""
 
 QUANTIZATION_SCHEMES = ("int8", "w8", "w4", "bf16", "auto")
-"""What is stored in fewer bits, as in `relay_tune.quantization.options`."""
+"""The schemes of narrow weights and data, as in `relay_tune.quantization.options`."""
 
 QUANTIZATION_METHODS = ("auto", "minmax", "percentile", "entropy", "mse")
 """How ranges are chosen, as in `relay_tune.quantization.ranges`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf, log10
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -38,9 +38,9 @@ def mean_loss(loss: Loss, expected: Sequence[Outputs], found: Sequence[Outputs])
     return float(np.mean(each)) if each else 0.0
 
 
-def _number(loss: object) -> float:
+def _number(loss: Any) -> float:
     try:
-        return float(loss)  # type: ignore[arg-type]
+        return float(loss)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"The loss of a sample is {loss!r}, but must be a number.",

@@ -118,7 +118,7 @@ class Plan:
                 yield from offered
 
     def most_saving(self, machine: Machine) -> float:
-        """What the cost of the program as it is written is divided by at most, however rewritten.
+        """The largest factor by which rewriting lowers the cost of the program as it is written.
 
         Found without a plan under any other algorithm.
         """

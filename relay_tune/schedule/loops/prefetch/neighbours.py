@@ -128,7 +128,7 @@ def _touched(
 
 
 def touched_rows(tensor: Tensor, nest: Nest, parts: Sequence[Axis]) -> TouchedRows | None:
-    """What the body of a nest reads of a tensor in the next step of the last of some loops.
+    """Rows of a tensor that the body of a nest reads in the next step of the last of some loops.
 
     None as in `_rows`.
     """

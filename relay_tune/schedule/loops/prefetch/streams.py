@@ -89,6 +89,6 @@ def stream_prefetch(
 
 
 def _bytes_of_step(load: PackedLoad) -> int:
-    """What a tile reads of a packed constant in a step."""
+    """The elements of a packed constant that a tile reads in a step."""
     tensor, inside = load.constant.tensor, len(load.tiled) + len(load.plain)
     return prod(tensor.shape[inside:]) * DTYPES[tensor.dtype].itemsize

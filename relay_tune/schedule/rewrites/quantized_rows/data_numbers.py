@@ -42,7 +42,7 @@ DIGITS = 3
 """A float32 has 24 bits: numbers are rounded no more than the largest one of their block is."""
 
 LEAST_PEAK = 1e-30
-"""What a block of smaller numbers is divided by; they become zeros."""
+"""The divisor of a block of smaller numbers, which become zeros."""
 
 
 @dataclass(frozen=True, eq=False)
