@@ -31,7 +31,7 @@ from relay_tune.frontend.onnx_import.model import (
     opset_versions,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.node_order import in_order
+from relay_tune.frontend.onnx_import.node_order import in_order, names_read
 from relay_tune.frontend.onnx_import.operators.narrow import note_narrow_results, refuse_narrow
 from relay_tune.frontend.onnx_import.operators.table import find_translator
 from relay_tune.frontend.onnx_import.refusals import (
@@ -84,9 +84,12 @@ class GraphTranslator:
             name = checked_text(tensor.name, "initializer name")
             what = f"The initializer {name!r}"
             value: Expr = REFUSED
-            with self.refusals.collecting(name):
+            try:
                 value = _named(weight(tensor_array(tensor, self._folder, what)), name)
                 self.build.note_element_type(value, tensor.data_type)
+            except UnsupportedOperatorError as error:
+                if _is_read(graph, tensor.name):
+                    self.refusals.add(error, name)
             yield name, value
         for sparse in graph.sparse_initializer:
             name = checked_text(sparse.values.name, "initializer name")
@@ -289,6 +292,12 @@ class GraphTranslator:
             raise ModelError(
                 f"functions and loops expand to more than {MAXIMUM_EXPANDED_NODES} nodes."
             )
+
+
+def _is_read(graph: GraphProto, name: str) -> bool:
+    """Whether a node or an output of the graph reads a value of this name."""
+    outputs = (output.name for output in graph.output)
+    return name in outputs or any(name in names_read(node) for node in graph.node)
 
 
 def _named(value: Constant, name: str) -> Constant:

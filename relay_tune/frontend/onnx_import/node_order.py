@@ -19,7 +19,7 @@ def in_order(nodes: Sequence[NodeProto]) -> Sequence[NodeProto]:
     readers = defaultdict[int, list[int]](list)
     missing = [0] * len(nodes)
     for number, node in enumerate(nodes):
-        for source in {sources[name] for name in _read(node) if name in sources}:
+        for source in {sources[name] for name in names_read(node) if name in sources}:
             readers[source].append(number)
             missing[number] += 1
     if all(source < number for source, found in readers.items() for number in found):
@@ -36,7 +36,7 @@ def in_order(nodes: Sequence[NodeProto]) -> Sequence[NodeProto]:
     return order if len(order) == len(nodes) else nodes
 
 
-def _read(node: NodeProto) -> Iterator[str]:
+def names_read(node: NodeProto) -> Iterator[str]:
     """The names that a node reads, and those that its graphs do, their own included."""
     stack = [node]
     while stack:

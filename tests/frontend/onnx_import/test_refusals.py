@@ -70,6 +70,7 @@ def test_operators_types_attributes_and_forms_are_listed_at_once() -> None:
         node("Resize", ["image", "", "scales"], "e", mode="lanczos"),
         node("Constant", [], "f", value_string="text"),
         node("Identity", ["words"], "g"),
+        node("Identity", ["labels"], "k"),
         node("Softmax", ["x"], "h", axis=1.5),
         node("Add", ["b", "after"], "y"),
     ]

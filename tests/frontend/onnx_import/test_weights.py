@@ -180,3 +180,10 @@ def test_scales_and_limits_of_one_element_are_numbers() -> None:
     values = {"scale": one, "zero": np.array([3], np.uint8), "low": one}
     module = _check(_model(nodes, values), X)
     assert "reshape" not in _operators(module)
+
+
+def test_weights_that_nothing_reads_may_have_any_type() -> None:
+    """Converters leave label names beside the network, which no node reads."""
+    model = onnx.load_from_string(_model([helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": W}))
+    model.graph.initializer.append(helper.make_tensor("labels", TensorProto.STRING, [1], [b"cat"]))
+    _check(model.SerializeToString(), X)
