@@ -148,22 +148,26 @@ def positive_real(text: str) -> float:
 def shape(text: str) -> tuple[str, tuple[int | range, ...]]:
     """NAME=SIZES as a pair; sizes are numbers or ranges between commas, none for a scalar."""
     name, equals, sizes = text.rpartition("=")
-    values = [_size(size) for size in sizes.split(",")] if sizes else []
+    values = [_size(size, text) for size in sizes.split(",")] if sizes else []
     known = tuple(value for value in values if value is not None)
     if not equals or not name or len(known) < len(values):
         raise ArgumentTypeError(f"{text!r} does not read like NAME=1,3,224,224 or NAME=1..64,256")
     return name, known
 
 
-def _size(text: str) -> int | range | None:
-    """A size, or a range such as 1..64; None for anything else."""
+def _size(text: str, whole: str) -> int | range | None:
+    """A size, or a range such as 1..64; None for anything else than numbers."""
     least, dots, most = text.partition("..")
     try:
         low, high = int(least), int(most) if dots else int(least)
     except ValueError:
         return None
-    if low < 0 or high < low:
+    if low < 0:
         return None
+    if high < low:
+        raise ArgumentTypeError(
+            f"{whole!r} has a range that ends before it begins; write {high}..{low}"
+        )
     return range(low, high + 1) if dots else low
 
 
