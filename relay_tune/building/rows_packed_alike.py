@@ -30,6 +30,12 @@ Where they are in a cache, a tile that is second best takes longer: one row of a
 weights 1.2 times as long. From memory, one row of a decoder takes 1.01 of the time.
 """
 
+MOST_BYTES_APART = 32 << 20
+"""Weights of more are large beside any cache: one of hundreds of megabytes is shared with others.
+
+A packing for each number of rows is memory that stays, three times a network's weights.
+"""
+
 
 def with_rows_packed_alike(
     primitives: Mapping[Function, Primitive],
@@ -45,7 +51,7 @@ def with_rows_packed_alike(
     Else only few rows do: as the most whose schedule reads weights once. Of equal primitives the
     first decides.
     """
-    bound = LARGE_SHARE * machine_of(target).last_cache.bytes
+    bound = min(LARGE_SHARE * machine_of(target).last_cache.bytes, MOST_BYTES_APART)
     is_large = _weights(primitives.values()) > bound
     choosing = _Choosing(target, threads, choose, is_large, accuracy)
     leaders: dict[str, Schedule | None] = {}
