@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -174,7 +175,7 @@ def test_a_program_in_c_calls_it(library: Path, model: rt.Model) -> None:
     assert program is not None and command is not None
     folder = library.parent
     (folder / "program.c").write_text(program.group(1))
-    subprocess.run(command.group(1).split(), cwd=folder, check=True)
+    subprocess.run(shlex.split(command.group(1)), cwd=folder, check=True)
     run = subprocess.run(["./program"], cwd=folder, capture_output=True, text=True, check=True)
     numbers = [float(number) for number in run.stdout.split(":")[1].split()]
     data = (np.arange(300, dtype="f") / 100).reshape(1, 3, 10, 10)
