@@ -13,6 +13,7 @@ to hide that; the product has enough.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -230,9 +231,12 @@ def _joined(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def _not_in(piece: Piece, known: Sequence[Piece]) -> Piece:
-    """A piece without its beginning, as far as that is known already."""
+    """A piece without its beginning, as far as that lies in one of pieces that `_joined` gave."""
     low, high = piece
-    for first, last in known:
-        if first <= low < last:
-            low = min(last, high)
-    return low, high
+    place = bisect_right(known, low, key=_begin)  # they are in order and apart: one has it at most
+    last = known[place - 1][1] if place else low
+    return (min(last, high), high) if low < last else piece
+
+
+def _begin(piece: Piece) -> int:
+    return piece[0]

@@ -8,6 +8,8 @@ from relay_tune.schedule.loops.prefetch.limits import MOST_LINES
 from relay_tune.schedule.loops.prefetch.neighbours import (
     FEWEST_LINES,
     TouchedRows,
+    _joined,
+    _not_in,
     fetched_beside,
 )
 from relay_tune.schedule.plan import plan_program
@@ -109,6 +111,40 @@ def test_every_line_is_fetched_once(turns, levels):
     else:
         assert set(wanted) <= set(places)
         assert len(set(places)) == len(places) < len(wanted) + -(-len(wanted) // turns)
+
+
+@pytest.mark.parametrize(
+    ("piece", "rest"),
+    [
+        ((0, 5), (0, 5)),
+        ((5, 40), (5, 40)),  # its beginning is what counts
+        ((10, 15), (15, 15)),
+        ((25, 40), (30, 40)),
+        ((30, 40), (30, 40)),
+        ((115, 200), (130, 200)),
+        ((500, 600), (500, 600)),
+    ],
+)
+def test_what_of_a_piece_is_not_known(piece, rest):
+    known = _joined([(100, 130), (10, 20), (18, 30)])
+    assert _not_in(piece, known) == rest
+
+
+def test_pieces_are_looked_up_not_compared_with_all():
+    class Counted(list):
+        looks = 0
+
+        def __getitem__(self, place):
+            Counted.looks += 1
+            return super().__getitem__(place)
+
+        def __iter__(self):
+            Counted.looks += len(self)
+            return super().__iter__()
+
+    known = Counted((100 * n, 100 * n + 10) for n in range(4096))
+    assert _not_in((204_805, 204_900), known) == (204_810, 204_900)
+    assert Counted.looks < 32
 
 
 def value_of(index, axis, number):
