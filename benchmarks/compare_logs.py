@@ -22,6 +22,7 @@ from statistics import median
 from benchmarks.interleave import interleaved_medians
 from relay_tune import zoo
 from relay_tune.cli.model_file import load_model
+from relay_tune.runtime.run_clock import run_clock
 from relay_tune.runtime.threads import thread_count
 from relay_tune.tuning.tuned_build import build
 
@@ -45,7 +46,7 @@ def measure(
         for name, log in sources.items():
             built = build(module, log=log, threads=threads, target=target)
             runs[name, number] = partial(built.run, inputs)
-    seconds = interleaved_medians(runs, rounds=rounds)
+    seconds = interleaved_medians(runs, rounds=rounds, now=run_clock(threads).seconds)
     return {name: [seconds[name, number] for number in range(builds)] for name in sources}
 
 

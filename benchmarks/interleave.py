@@ -20,25 +20,34 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 def interleaved_medians(
-    runs: Mapping[Name, Callable[[], object]], *, rounds: int = 15, burst_seconds: float = 0.05
+    runs: Mapping[Name, Callable[[], object]],
+    *,
+    rounds: int = 15,
+    burst_seconds: float = 0.05,
+    now: Callable[[], float] = perf_counter,
 ) -> dict[Name, float]:
-    """Seconds a call of each function: the median over `rounds` bursts, which take turns."""
+    """Seconds a call of each function: the median over `rounds` bursts, which take turns.
+
+    `now` is the clock.
+    """
     times: dict[Name, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
             sleep(PAUSE_SECONDS)
-            times[name].append(burst(run, burst_seconds))
+            times[name].append(burst(run, burst_seconds, now))
     return {name: median(values) for name, values in times.items()}
 
 
-def burst(run: Callable[[], object], seconds: float) -> float:
+def burst(
+    run: Callable[[], object], seconds: float, now: Callable[[], float] = perf_counter
+) -> float:
     """The median call, over as many calls as fill `seconds`, after one that is not counted."""
     run()
     times: list[float] = []
     total = 0.0
     while total < seconds:
-        start = perf_counter()
+        start = now()
         run()
-        times.append(perf_counter() - start)
+        times.append(now() - start)
         total += times[-1]
     return median(times)

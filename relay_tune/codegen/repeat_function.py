@@ -9,6 +9,7 @@ in turn, how often to run, and room for the nanoseconds of all runs.
 It is meant to be a job of the thread pool. All threads have arrived before the clock starts, and
 none begins to work before: between two barriers, the thread that reads the clock reads it. With one
 barrier, a thread that loses its processor before it has read the clock misses work of the others.
+Its caller names the clock, by the number that the system has for it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from relay_tune.codegen.builder.function_builder import FunctionBuilder
 from relay_tune.codegen.builder.native_module import NativeModule
 from relay_tune.codegen.builder.operand import Location, Operand
 from relay_tune.codegen.builder.signature import Signature, function
-from relay_tune.codegen.clock import NOW, add_clock
+from relay_tune.codegen.clock import NOW, TIME_OF, add_clock, add_time_of
 from relay_tune.codegen.native_runtime.runtime_text import BARRIER
 from relay_tune.codegen.native_runtime.shares import NEXT_ROUND
 
@@ -44,6 +45,7 @@ class RepeatContext(ctypes.Structure):
         slots: the addresses in a table.
         number: how many tables there are.
         first: the table of the first run.
+        clock: which clock tells the time; one of the system's.
     """
 
     _fields_ = (
@@ -53,6 +55,7 @@ class RepeatContext(ctypes.Structure):
         ("slots", ctypes.c_int64),
         ("number", ctypes.c_int64),
         ("first", ctypes.c_int64),
+        ("clock", ctypes.c_int64),
     )
 
 
@@ -76,7 +79,7 @@ def calls_text(triple: str) -> str:
 def repeat_text(triple: str) -> str:
     """The LLVM module of `measure_repeat`."""
     module = NativeModule()
-    add_clock(module, triple)
+    add_time_of(module)
     with module.define(_REPEAT) as code:
         _write_repeat(code)
     return module.text(triple)
@@ -85,11 +88,11 @@ def repeat_text(triple: str) -> str:
 def _write_repeat(code: FunctionBuilder) -> None:
     context, thread, threads = code.parameters
     tables = context.load("ptr")
-    count, slots, number, first = (
-        _field(context, name).load() for name in ("count", "slots", "number", "first")
+    count, slots, number, first, clock = (
+        _field(context, name).load() for name in ("count", "slots", "number", "first", "clock")
     )
     code.call(BARRIER, threads)
-    begin = code.call(NOW)
+    begin = code.call(TIME_OF, clock)
     code.call(BARRIER, threads)
     done = code.local(0)
     with code.loop() as running:
@@ -101,7 +104,7 @@ def _write_repeat(code: FunctionBuilder) -> None:
         code.call(BARRIER, threads)
         done.set(done.value + 1)
         running.leave_if(done.value.sge(count))
-    elapsed = code.call(NOW) - begin
+    elapsed = code.call(TIME_OF, clock) - begin
     with code.when(thread.eq(0)):
         _field(context, "nanoseconds").store(elapsed)
 

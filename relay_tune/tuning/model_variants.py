@@ -27,6 +27,7 @@ from relay_tune.runtime.measuring.random_inputs import random_array
 from relay_tune.runtime.native_session import load_functions
 from relay_tune.runtime.program_profile import kernel_seconds
 from relay_tune.runtime.program_trace import TracedProgram
+from relay_tune.runtime.run_clock import run_clock
 from relay_tune.schedule.plan import Plan
 from relay_tune.tuning.tasks import Task
 from relay_tune.tuning.variants import (
@@ -124,7 +125,7 @@ class ModelVariants(Variants[ModelVariant]):
         threads: int,
         require_time: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__(require_time)
+        super().__init__(require_time, run_clock(threads).seconds)
         self._model = model
         self._primitives = primitives
         self._pool = pool

@@ -34,9 +34,15 @@ class Variants(ABC, Generic[Variant]):
             `whole_seconds`.
     """
 
-    def __init__(self, require_time: Callable[[], None]) -> None:
-        """`require_time` is called between all steps, and may raise what ends the comparison."""
+    def __init__(
+        self, require_time: Callable[[], None], seconds: Callable[[], float] = perf_counter
+    ) -> None:
+        """`require_time` is called between all steps, and may raise what ends the comparison.
+
+        Runs are timed by `seconds`.
+        """
         self._require_time = require_time
+        self._seconds = seconds
         self.ratios: tuple[float, ...] = ()
 
     @abstractmethod
@@ -68,9 +74,7 @@ class Variants(ABC, Generic[Variant]):
     def run_seconds(self, variant: Variant) -> float:
         """The seconds of one run of a variant, which has run before."""
         self._run(variant)
-        start = perf_counter()
-        self._run(variant)
-        return perf_counter() - start
+        return self._timed(variant)
 
     def whole_seconds(self, variants: Sequence[Variant]) -> list[float]:
         """The median seconds of a run of each variant."""
@@ -88,10 +92,13 @@ class Variants(ABC, Generic[Variant]):
         end = perf_counter() + TURN_SECONDS
         times: list[float] = []
         while len(times) < LEAST_RUNS or (perf_counter() < end and len(times) < MOST_RUNS):
-            start = perf_counter()
-            self._run(variant)
-            times.append(perf_counter() - start)
+            times.append(self._timed(variant))
         return times
+
+    def _timed(self, variant: Variant) -> float:
+        start = self._seconds()
+        self._run(variant)
+        return self._seconds() - start
 
 
 def chosen_from(choices: Choices) -> Callable[[PrimitiveKey, Plan], Schedule | None]:

@@ -23,21 +23,34 @@ SIGNATURES = {
 """What the function calls."""
 
 
-def called(runs: int) -> list[str]:
-    """The names of what thread 0 of two calls for so many runs, in order."""
-    found: list[str] = []
+CLOCK = 3
+"""The clock that is asked for."""
+
+
+def calls(runs: int) -> list[tuple[str, tuple[int, ...]]]:
+    """What thread 0 of two calls for so many runs, in order, and its arguments."""
+    found: list[tuple[str, tuple[int, ...]]] = []
     callbacks = {
-        name: signature(lambda *_, name=name: found.append(name) or 0)
+        name: signature(lambda *args, name=name: found.append((name, args)) or 0)
         for name, signature in SIGNATURES.items()
     }
     imports = {name: ctypes.cast(call, ctypes.c_void_p).value for name, call in callbacks.items()}
     target = native_target()
     code = LoadedCode([compile_text(repeat_text(target.triple), target)], [REPEAT_SYMBOL], imports)
     tables = (ctypes.c_void_p * 1)()
-    context = RepeatContext(ctypes.addressof(tables), runs, 0, 0, 1, 0)
+    context = RepeatContext(ctypes.addressof(tables), runs, 0, 0, 1, 0, CLOCK)
     repeat = code.function(REPEAT_SYMBOL, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
     repeat(ctypes.addressof(context), 0, 2)
     return found
+
+
+def called(runs: int) -> list[str]:
+    """The names alone."""
+    return [name for name, _ in calls(runs)]
+
+
+def test_the_clock_is_the_one_that_is_asked_for() -> None:
+    assert [args[0] for name, args in calls(2) if name == "clock_gettime"] == [CLOCK, CLOCK]
 
 
 def test_nobody_begins_before_the_clock_is_read() -> None:
@@ -47,8 +60,8 @@ def test_nobody_begins_before_the_clock_is_read() -> None:
 
 
 def test_the_clock_is_read_again_when_all_have_finished() -> None:
-    calls = called(3)
-    assert calls.count(MEASURED_SYMBOL) == 3
-    assert calls.count("clock_gettime") == 2
-    after_work = calls[len(calls) - calls[::-1].index(MEASURED_SYMBOL) :]
+    names = called(3)
+    assert names.count(MEASURED_SYMBOL) == 3
+    assert names.count("clock_gettime") == 2
+    after_work = names[len(names) - names[::-1].index(MEASURED_SYMBOL) :]
     assert after_work[0] == "relay_tune_barrier" and after_work[-1] == "clock_gettime"

@@ -19,6 +19,7 @@ from relay_tune.runtime.measuring.message import Slot, SlotKind
 from relay_tune.runtime.measuring.paged_buffer import PagedBuffer, Side
 from relay_tune.runtime.measuring.task_memory import TaskMemory
 from relay_tune.runtime.measuring.timing import Timing, time_runs
+from relay_tune.runtime.run_clock import run_clock
 
 Buffer = GuardedBuffer | PagedBuffer
 
@@ -58,8 +59,8 @@ class CandidateRun:
             if slot.kind is SlotKind.CONSTANT
         ]
         self._slots = slots
-        self._use_tables(1)
         self._threads = threads
+        self._use_tables(1)
         symbols = [REPEAT_SYMBOL, "relay_tune_run", "relay_tune_shutdown"]
         self._code = LoadedCode(objects, symbols)
         self._run = self._code.function(
@@ -87,7 +88,13 @@ class CandidateRun:
         addresses = [index for table in tables for index in table]
         self._tables = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
         self._context = RepeatContext(
-            ctypes.addressof(self._tables), 1, 0, len(self._slots), count, 1 % count
+            ctypes.addressof(self._tables),
+            1,
+            0,
+            len(self._slots),
+            count,
+            1 % count,
+            run_clock(self._threads).number,
         )
 
     def _addresses(
