@@ -7,8 +7,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
+
+from relay_tune.quick_dataclass import dataclass
 
 ENDING_SECONDS = 10.0
 """Signals that come so soon after the first are part of it; what ends is not ended halfway."""

@@ -7,8 +7,10 @@ place that turns it into text.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
+
+from relay_tune.quick_dataclass import dataclass
 
 FIX_SIZES = (
     "Give the inputs fixed sizes: from_onnx(model, shapes={'x': (1, 3, 224, 224)}), --shape "

@@ -8,8 +8,9 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
+
+from relay_tune.quick_dataclass import dataclass
 
 AGAIN_SECONDS = 1.0
 """So long after it came in vain, the alarm comes again."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from relay_tune.arguments import function_argument, whole_number
 from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
@@ -25,6 +24,7 @@ from relay_tune.first_order.kinds import function_type
 from relay_tune.ir.module import Module
 from relay_tune.ir.output_names import named_outputs
 from relay_tune.logger import LOGGER
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import results_for_one_build
 from relay_tune.runtime.model import Model, open_inputs
 from relay_tune.runtime.threads import thread_count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relay_tune.arguments import wrong_type
 from relay_tune.building.same_answers import SameAnswers
@@ -12,6 +12,7 @@ from relay_tune.ir.expr import Call, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.branches.repeat_slices import RepeatSlices
 from relay_tune.transform.check_indices import CheckIndices
 from relay_tune.transform.fusion.fuse import Fuse

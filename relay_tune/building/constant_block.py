@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.aligned_memory import aligned_bytes, rounded_up
 from relay_tune.runtime.freed_memory import give_back_memory
 from relay_tune.schedule.packing import PackRecipe

@@ -8,7 +8,7 @@ depend on them is an error there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from relay_tune.errors import FIX_SIZES, NoNativeCodeError
@@ -21,6 +21,7 @@ from relay_tune.ir.expr import Function
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType
 from relay_tune.op.lower import lower_function, lower_sizes
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Load, Reduce
 from relay_tune.tensor.program import TensorProgram

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from relay_tune.building.open_primitives import USUAL_EXAMPLE, Example, open_program
@@ -11,6 +10,7 @@ from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.ir.expr import Function
 from relay_tune.op.primitive_key import PrimitiveKey
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.program import TensorProgram

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.in_place import with_shared_memory
@@ -45,6 +45,7 @@ from relay_tune.ir.expr import Function
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key, primitive_title
 from relay_tune.op.spaced_inputs import spaced_inputs
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule

@@ -9,12 +9,13 @@ and many have a packing each. Kernels of few rows read weights once: their tile 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relay_tune.building.primitive import Packing, Primitive, PrimitiveCase
 from relay_tune.building.primitives import ChooseSchedule, chosen_schedule
 from relay_tune.codegen.target import Target
 from relay_tune.ir.expr import Function
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.constant_passes import reads_constants_once

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from relay_tune.errors import RelayError
 from relay_tune.ir.module import Module
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.interpreter.values import ConstructorValue, ReferenceCell, Value
 from relay_tune.runtime.measuring.compare_outputs import difference

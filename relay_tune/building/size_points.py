@@ -12,7 +12,6 @@ larger one, sizes beyond the last point the code of that one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from relay_tune.building.input_sizes import InputSizes, Size
@@ -26,6 +25,7 @@ from relay_tune.ir.expr import Function, Var
 from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_text import type_text
 
 STEP = 8

@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -24,6 +24,7 @@ from relay_tune.cli.units import table_text, time_text
 from relay_tune.errors import InputError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_export.to_onnx import to_onnx
 from relay_tune.ir.module import Module
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.threads import thread_count
 from relay_tune.tuning.tuned_build import build
 from relay_tune.tuning.turns import Turns, median_interval, time_in_turns

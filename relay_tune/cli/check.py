@@ -6,7 +6,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
 from relay_tune.building.program_form import has_open_inputs
@@ -27,6 +27,7 @@ from relay_tune.ir.expr import Call
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.describe import counted
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_text import type_text

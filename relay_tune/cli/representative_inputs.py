@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from typing import Any
 
 from relay_tune.building.fixed_sizes import with_fixed_sizes
@@ -18,6 +17,7 @@ from relay_tune.building.size_points import (
 from relay_tune.cli.options import dynamic_shapes_of
 from relay_tune.first_order.kinds import is_open_type, type_of
 from relay_tune.ir.module import Module
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.infer import infer_types
 from relay_tune.zoo import example_inputs
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from relay_tune.cli.units import table_text, time_text
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tuning.task_result import TaskResult
 
 MOST_ROWS = 20

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.codegen.kernel_work import KernelWork
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.machine_limits import Bound, MachineLimits
 
 _LONGEST = 120

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 
 from relay_tune.cli.model_file import Constants, Shapes
 from relay_tune.frontend.onnx_import.dynamic_inputs import DeclaredInputs
+from relay_tune.quick_dataclass import dataclass
 
 MOST_TRIALS = 8
 """Models that are imported in search of options that work."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.llvm_types import VALUE_TYPES, intrinsic_suffix, literal_text, value_type
-from relay_tune.quick_init import quick_init
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.size import is_symbolic
 
 
-@quick_init
 @dataclass(frozen=True, slots=True)
 class Value:
     """A value in registers: its LLVM text, element type, and lanes (0 is a scalar)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from relay_tune.arguments import unwritable
@@ -28,6 +28,7 @@ from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, InputError
 from relay_tune.machine.linking import Linking
 from relay_tune.new_files import new_files
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.targets.registry import BUILT_IN, architecture_of
 
 METADATA_FORMAT = 8

@@ -15,7 +15,7 @@ which of several calls is the one for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, groupby
 
 from relay_tune.codegen.builder.function_builder import FunctionBuilder
@@ -25,6 +25,7 @@ from relay_tune.codegen.builder.signature import Variable, function
 from relay_tune.codegen.native_runtime.runtime_text import MAXIMUM_QUEUES, SLOT_BYTES, TURN
 from relay_tune.codegen.native_runtime.shares import CLAIM, COMPLETE
 from relay_tune.codegen.sweeps import SWEEP_PATIENCE, Direction, Sweep, directions, sweep_shares
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.loops import Kernel
 from relay_tune.tensor.size import nominal
 from relay_tune.tensor.touched import parallel_iterations

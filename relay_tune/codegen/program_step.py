@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.main_function import KernelCall
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.streamed import is_streamed
 
 SHARE_BYTES = 128 << 10

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -20,6 +19,7 @@ from relay_tune.errors import InputError
 from relay_tune.machine.architecture import DotProduct, Lookup, Vectors
 from relay_tune.machine.intrinsic import Intrinsic, permissions
 from relay_tune.machine.machine import SERVER_MEMORIES, Machine, VectorUnit
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.targets.registry import HOW_TO_WRITE, architecture_of
 
 

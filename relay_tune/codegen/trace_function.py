@@ -19,12 +19,12 @@ those functions. The kernel is called `untraced_NAME` there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relay_tune.codegen.builder.native_module import NativeModule
 from relay_tune.codegen.builder.signature import function
 from relay_tune.codegen.clock import NOW, add_clock
 from relay_tune.codegen.main_function import KernelCall
+from relay_tune.quick_dataclass import dataclass
 
 EVENTS_SYMBOL = "relay_tune_events"
 """Where the address of the events stands."""

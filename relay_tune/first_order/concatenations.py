@@ -8,7 +8,7 @@ is `old`, and behind it the rows that `run fn (%p1) { exp(%p1) } (x)` computes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relay_tune.first_order.instructions import (
     CheckSize,
@@ -31,6 +31,7 @@ from relay_tune.ir.types import TensorType
 from relay_tune.op.joining import ConcatenateAttributes
 from relay_tune.op.primitive_key import operators_text
 from relay_tune.op.spaced_inputs import spaced_inputs
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.infer import infer_expr
 
 

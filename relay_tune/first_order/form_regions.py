@@ -16,7 +16,7 @@ does something else where a size is 1 (`stretched_primitives`), is a region by i
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,6 +47,7 @@ from relay_tune.first_order.region_builder import RegionBuilder
 from relay_tune.first_order.region_sizes import RegionSizes
 from relay_tune.first_order.stretched_primitives import stretched_primitives
 from relay_tune.op.primitive_views import computes_nothing
+from relay_tune.quick_dataclass import dataclass
 
 _IN_ORDER = (CallFunction, CallClosure, WriteField, ExtendTensor)
 """What no kernel is moved behind: calls keep memory, others see what is written, and a tensor that

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from relay_tune.first_order.instructions import Register, RunRegion
 from relay_tune.first_order.program import FirstOrderFunction, FirstOrderProgram, InPlaceOutput
 from relay_tune.first_order.region import Buffer, KernelRun, Region
 from relay_tune.first_order.terminators import Return
 from relay_tune.ir.expr import Function
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

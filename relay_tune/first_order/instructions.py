@@ -15,7 +15,6 @@ the reference passes to the instruction; other operands are only looked at.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from relay_tune.first_order.region import Region
 from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Function as RelayFunction
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -6,12 +6,12 @@ A value of tuple type is the values of its components, left to right; the unit v
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from relay_tune.errors import FIX_SIZES, NoNativeCodeError
 from relay_tune.ir.expr import Expr, Function, Var
 from relay_tune.ir.types import FuncType, RefType, TensorType, TupleType, Type, TypeCall
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_terms import parts, with_parts
 from relay_tune.typing.type_text import type_text
 

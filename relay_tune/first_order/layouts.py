@@ -14,11 +14,11 @@ from TENSOR_SHAPE on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from relay_tune.first_order.kinds import Kind, ScalarKind, TensorKind, is_counted
 from relay_tune.ir.dtypes import DTYPES
+from relay_tune.quick_dataclass import dataclass
 
 LINK = 8
 HEADER_BYTES = 16

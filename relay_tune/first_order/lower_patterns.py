@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from relay_tune.first_order.block_builder import BlockBuilder
 from relay_tune.first_order.instructions import ReadField, Register
@@ -21,6 +20,7 @@ from relay_tune.ir.expr import (
     WildcardPattern,
 )
 from relay_tune.ir.types import TupleType, Type
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -16,7 +16,7 @@ first needed, starting with the entry.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.appended_outputs import with_appended_outputs
@@ -51,6 +51,7 @@ from relay_tune.ir.output_names import named_outputs
 from relay_tune.ir.trampoline import run
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType
+from relay_tune.quick_dataclass import dataclass
 
 
 def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:

@@ -12,7 +12,7 @@ result has: they are its shape function. Equal primitives have equal names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from relay_tune.errors import FIX_SIZES, NoNativeCodeError, Span, TypeInferenceError
 from relay_tune.first_order.kinds import (
@@ -32,6 +32,7 @@ from relay_tune.ir.traversal import post_order, rewrite
 from relay_tune.ir.types import Type
 from relay_tune.op.lower import finds_sizes
 from relay_tune.op.spaced_inputs import room_symbol, spaced_inputs
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.infer import infer_expr
 from relay_tune.typing.type_terms import substitute_symbols
 from relay_tune.typing.unify import UnificationError

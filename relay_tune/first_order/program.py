@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.first_order.instructions import CallClosure, CallFunction, Instruction, Register
 from relay_tune.first_order.kinds import Kind
@@ -12,6 +12,7 @@ from relay_tune.first_order.terminators import TailCall, Terminator
 from relay_tune.ir.expr import Constructor, Function
 from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import RefType, Type
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False, slots=True)

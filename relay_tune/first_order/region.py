@@ -12,7 +12,7 @@ Sizes may be expressions of symbols that are read from the shapes of the inputs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 import numpy as np
@@ -23,6 +23,7 @@ from relay_tune.ir.dim_arithmetic import is_sum_of_sizes, multiply, product
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
 from relay_tune.ir.types import TensorType
+from relay_tune.quick_dataclass import dataclass
 
 
 class Origin(Enum):

@@ -7,7 +7,6 @@ after:  %0 is computed before the condition is decided; it is *hoisted* to the `
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from relay_tune.ir.expr import (
     Constant,
@@ -21,6 +20,7 @@ from relay_tune.ir.expr import (
 )
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import children, post_order
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from relay_tune.errors import NoNativeCodeError, Span
 from relay_tune.first_order.instructions import CheckSize, Register, SizeOf
@@ -21,6 +20,7 @@ from relay_tune.first_order.kinds import Kind, ObjectKind, TensorKind
 from relay_tune.ir.dim import Dim, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import symbol_names
 from relay_tune.ir.types import FuncType, TensorType, TupleType, Type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_terms import parts
 from relay_tune.typing.type_text import type_text
 

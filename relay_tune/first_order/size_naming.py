@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relay_tune.first_order.kinds import tensors_of
 from relay_tune.first_order.size_equalities import Equal, is_unknown_name, unknown_name
@@ -26,6 +26,7 @@ from relay_tune.ir.dim_arithmetic import (
 )
 from relay_tune.ir.dim_order import is_never_negative
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

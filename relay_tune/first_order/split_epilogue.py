@@ -10,11 +10,10 @@ of it are independent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Var
 from relay_tune.ir.traversal import children, post_order, rewrite_with_original
 from relay_tune.ir.types import FuncType, TensorType
+from relay_tune.quick_dataclass import dataclass
 
 SMALLEST_SHARED_CONSTANTS = 1 << 15
 """Bytes of constants from which on it is worth that several calls share one pass over them."""

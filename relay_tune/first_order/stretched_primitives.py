@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from relay_tune.errors import NoNativeCodeError, TypeInferenceError
 from relay_tune.first_order.kinds import function_type, tensors_of
@@ -27,6 +26,7 @@ from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.ir.dim import Dim, Symbol, UnknownDim
 from relay_tune.ir.expr import Function
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.infer import infer_expr
 
 MOST_PLACES = 4

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.first_order.instructions import Operation, Register
 from relay_tune.first_order.layouts import ObjectLayout
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Expr, If, Let, Var
 from relay_tune.ir.types import Type
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass

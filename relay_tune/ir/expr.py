@@ -19,7 +19,7 @@ is a float32, int32 or bool scalar. `==` stays what Python makes of objects: ide
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from types import MappingProxyType
 from typing import Any
 
@@ -29,6 +29,7 @@ from relay_tune.errors import InputError, Span
 from relay_tune.ir.operator_table import OPERATORS
 from relay_tune.ir.provenance import inherited_span
 from relay_tune.ir.types import GlobalTypeVar, Type, TypeVar
+from relay_tune.quick_dataclass import dataclass
 
 AttributeValue = (
     None | bool | int | float | str | tuple["AttributeValue", ...] | list["AttributeValue"]

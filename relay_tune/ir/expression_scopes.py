@@ -8,10 +8,11 @@ scopes).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.ir.expr import Expr, Function, If, Let, Match
 from relay_tune.ir.traversal import children, post_order
+from relay_tune.quick_dataclass import dataclass
 
 Opens = Callable[[Expr, int], bool]
 """opens(node, index): whether child number `index` of a node is the value of a new scope."""

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from relay_tune.ir.dtypes import DTYPES, dtype_name
+from relay_tune.quick_dataclass import dataclass
 
 DTYPE_OF_SUFFIX = {
     "i8": "int8",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from relay_tune.arguments import did_you_mean
 from relay_tune.copies import Immutable
@@ -13,6 +13,7 @@ from relay_tune.ir.module_summary import module_html, module_summary
 from relay_tune.ir.printer.astext import astext
 from relay_tune.ir.printer.comments import Annotate
 from relay_tune.ir.type_data import TypeData
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False, repr=False)

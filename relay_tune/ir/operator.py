@@ -7,7 +7,7 @@ inference, passes, lowering and the interpreter ask the record; nobody keeps a s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Any, Protocol, cast
 
@@ -16,6 +16,7 @@ from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Attributes, Call, Expr
 from relay_tune.ir.operator_table import OPERATORS
 from relay_tune.ir.types import Type
+from relay_tune.quick_dataclass import dataclass
 
 
 class FusionKind(IntEnum):

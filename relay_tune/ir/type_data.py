@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.ir.expr import Constructor
 from relay_tune.ir.types import GlobalTypeVar, TypeVar
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

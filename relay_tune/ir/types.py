@@ -9,10 +9,10 @@ Types are small trees; they are compared by structure (`==`), type variables by 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from relay_tune.ir.dim import Dim
+from relay_tune.quick_dataclass import dataclass
 
 
 class Kind(Enum):

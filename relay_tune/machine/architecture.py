@@ -8,13 +8,13 @@ without `check` libraries do not look at the processor before they run.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
 from relay_tune.machine.coefficients import MEASURED_ON_SERVERS, Coefficients
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.linking import Linking
 from relay_tune.machine.pattern import WORD_BITS, WordPattern
 from relay_tune.machine.permission import Permission
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

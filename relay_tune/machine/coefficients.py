@@ -10,8 +10,10 @@ one core of servers with x86-64, if nothing else is said.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any
+
+from relay_tune.quick_dataclass import dataclass
 
 STAYS = {"fitted": False}
 """Of numbers with a fraction that say what counts as what, not what it takes."""

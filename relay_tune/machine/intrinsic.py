@@ -8,11 +8,11 @@ its pattern; whatever is asked of them afterwards is asked of the match and of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from relay_tune.machine.pattern import Side, TilePattern
 from relay_tune.machine.permission import Permission
+from relay_tune.quick_dataclass import dataclass
 
 
 class InstructionWriter(Protocol):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.errors import BuildError
+from relay_tune.quick_dataclass import dataclass
 
 Patch = Callable[[bytearray, int, int, int, int], None]
 """`patch(data, offset, kind, value, address)` fills in the field at an offset of a section's data,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from math import inf
 
 from relay_tune.machine.coefficients import MEASURED_ON_SERVERS, Coefficients
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.pattern import INTEGER_PATTERNS, TilePattern
+from relay_tune.quick_dataclass import dataclass
 
 LINE_BYTES = 64
 """Of a line in the caches of all processors that code is generated for."""

@@ -16,8 +16,9 @@ Sums of integers are modulo 2^32, those of bfloat16 are rounded as float32.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from relay_tune.quick_dataclass import dataclass
 
 
 class Side(Enum):

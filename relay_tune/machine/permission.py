@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from dataclasses import dataclass
+
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

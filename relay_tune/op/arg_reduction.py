@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, integer_shape, load_at, number
 from relay_tune.op.reduction_axes import ReduceAttributes, Reduction, axes_of, finished
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, select
 from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.tensor.size import surely_less

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any
@@ -13,6 +12,7 @@ from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, elementwise, integer_shape, load_at, moved
 from relay_tune.op.reshape_index import reshaped_tensor
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, binary
 from relay_tune.tensor.tensor import compute
 from relay_tune.typing.relations.shape import broadcast_to as broadcast_to_relation

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from relay_tune.ir.expr import Attributes, Expr
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.op.elements import Array, elementwise, integer_shape
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import cast as cast_scalar
 from relay_tune.tensor.expression import reinterpret as reinterpret_scalar
 from relay_tune.tensor.scalar_semantics import convert, reinterpret_bits

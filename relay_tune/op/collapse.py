@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, integer_shape
 from relay_tune.op.reduction_axes import Reduction, finished, reduced, wide_array
 from relay_tune.op.reshape_index import reshaped_tensor
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.relations.shape import collapse_sum_like as collapse_sum_like_relation
 from relay_tune.typing.relations.shape import collapse_sum_to as collapse_sum_to_relation
 

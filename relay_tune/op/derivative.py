@@ -15,7 +15,6 @@ is computed twice, and costs nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from relay_tune.errors import BuildError
@@ -23,6 +22,7 @@ from relay_tune.ir.expr import Attributes, Expr
 from relay_tune.ir.operator import FusionKind, Operator, Relation, register
 from relay_tune.ir.types import Type
 from relay_tune.op.elements import Array, elementwise, integer_shape
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.relations.derivative import derivative as derivative_relation
 from relay_tune.typing.relations.derivative import gradient, pullback, pushforward
 from relay_tune.typing.relations.derivative_rules import (

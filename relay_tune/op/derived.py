@@ -9,7 +9,6 @@ They are operators like any other: they have derivatives themselves, of any orde
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from relay_tune.ir.operator import (
 from relay_tune.ir.record_text import record_of_text
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.elements import Array, integer_shape
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.derivative import UnderivableError, adjoints, tangents
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Tensor, literal

@@ -6,7 +6,6 @@ They have a computation of their results' sizes, after which the elements are co
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from relay_tune.ir.types import TensorType
 from relay_tune.op import dynamic_sizes as sizes
 from relay_tune.op.elements import Array
 from relay_tune.op.sorting import topk_elements, topk_reference
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.scalar_semantics import convert, numpy_dtype
 from relay_tune.typing.relations.creation import arange as arange_relation
 from relay_tune.typing.relations.creation import filled_dynamic, shaped_by_value

@@ -7,9 +7,8 @@ in the end the root is taken away again and again (heapsort: Williams, Communica
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.op.ordered_rows import Row, goes_before, ordered_rows
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Scalar, Tensor, binary, literal, select, unary
 from relay_tune.tensor.loops import Buffer, LoopBuilder
 from relay_tune.tensor.tensor import ProcedureOutput

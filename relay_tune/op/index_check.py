@@ -16,7 +16,6 @@ n elements, the indices -n .. n - 1 are those with an extent below 2 n.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -27,6 +26,7 @@ from relay_tune.ir.expr import Attributes, Call
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, elementwise, integer_shape, number
 from relay_tune.op.reduction_axes import Reduction
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Scalar, binary, cast, select
 from relay_tune.tensor.tensor import Computed, compute
 from relay_tune.typing.relations.indexing import check_indices as check_relation

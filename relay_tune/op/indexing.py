@@ -7,7 +7,6 @@ that nothing is read out of bounds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -24,6 +23,7 @@ from relay_tune.op.elements import (
     moved,
 )
 from relay_tune.op.reshape_index import reshaped_tensor
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Scalar, binary, cast
 from relay_tune.typing.relations.indexing import advanced_index as advanced_index_relation
 from relay_tune.typing.relations.indexing import gather as gather_relation

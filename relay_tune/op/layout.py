@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from relay_tune.ir.expr import Attributes
@@ -10,6 +9,7 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, integer_shape
 from relay_tune.op.layout_arrays import as_stored, as_whole
 from relay_tune.op.layout_indices import letter_positions, letter_sizes, load_at, whole
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, binary
 from relay_tune.tensor.tensor import compute
 from relay_tune.typing.layout import parse_layout

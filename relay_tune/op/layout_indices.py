@@ -8,8 +8,8 @@ block and place wherever the layouts agree, so that the indices remain affine.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import (
     INDEX,
     Axis,

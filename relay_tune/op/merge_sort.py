@@ -5,9 +5,8 @@ Runs of 1, 2, 4, ... elements are merged from one half of a local buffer into th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.op.ordered_rows import Row, goes_before, ordered_rows
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Scalar, Tensor, binary, cast, literal, select
 from relay_tune.tensor.loops import Buffer, LoopBuilder
 from relay_tune.tensor.tensor import ProcedureOutput

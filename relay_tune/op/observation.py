@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relay_tune.ir.expr import Attributes, Expr
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.ir.types import Type
 from relay_tune.op.elements import Array
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.relations.elementwise import identity
 
 

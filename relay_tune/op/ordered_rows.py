@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, unary
 from relay_tune.tensor.loops import Buffer, LoopBuilder
 from relay_tune.tensor.scalar_semantics import is_float

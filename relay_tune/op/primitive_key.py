@@ -14,7 +14,7 @@ which become part of the code, count by value.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, field, fields
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.logical_shape import Shape, logical_shape
 from relay_tune.op.spaced_inputs import spaced_inputs
+from relay_tune.quick_dataclass import dataclass
 
 DIGEST_CHARACTERS = 24
 TITLE_OPERATORS = 4

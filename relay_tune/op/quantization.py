@@ -7,7 +7,6 @@ Inference" (CVPR 2018), section 2.1: real = (stored - zero point) * scale.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from relay_tune.op.division import divide
 from relay_tune.op.elements import Array, normalized_axis
 from relay_tune.op.rounding import round as rounded
 from relay_tune.op.shape import expand_dims
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.scalar_semantics import convert
 from relay_tune.typing.relations import quantization as relations
 

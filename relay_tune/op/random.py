@@ -14,7 +14,6 @@ Philox's key, and its high half, the number of a stream, is added to the counter
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import pi
 from typing import Any
 
@@ -23,6 +22,7 @@ import numpy as np
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import Compute, FusionKind, Operator, register
 from relay_tune.op.elements import Array, elementwise, integer_shape
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, binary, cast, unary
 from relay_tune.tensor.scalar_semantics import convert, numpy_dtype
 from relay_tune.typing.relations.creation import random as random_relation

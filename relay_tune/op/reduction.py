@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from relay_tune.op.reduction_axes import (
     reduced,
     wide_array,
 )
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast
 from relay_tune.tensor.scalar_semantics import convert, is_float, truncated_quotient
 from relay_tune.tensor.tensor import compute

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.types import TensorType
 from relay_tune.op.elements import Array, elementwise, integer_shape, load_at, wide_dtype
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import (
     INDEX,
     Axis,

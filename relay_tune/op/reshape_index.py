@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from operator import mul
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Scalar, Tensor, binary, literal
 from relay_tune.tensor.size import UndecidedSizeError, is_multiple, surely_less
 from relay_tune.tensor.tensor import Computed, compute

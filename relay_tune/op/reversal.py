@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, moved
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, binary, cast, reduce, select
 from relay_tune.tensor.tensor import compute
 from relay_tune.typing.relations.elementwise import identity

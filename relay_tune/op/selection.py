@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, elementwise, integer_shape, number
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Number, Scalar, binary, cast, select
 from relay_tune.tensor.scalar_semantics import is_float, numpy_dtype
 from relay_tune.typing.relations.elementwise import identity

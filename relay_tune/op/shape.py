@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.ir.types import TensorType
 from relay_tune.op.elements import Array, integer_shape, moved
 from relay_tune.op.reshape_index import reshaped_tensor
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar
 from relay_tune.typing.relations.reshape_codes import reshaped
 from relay_tune.typing.relations.shape import expand_dims as expand_dims_relation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.dynamic_sizes import bounds_of_slice
 from relay_tune.op.elements import Array, all_of, load_at, moved
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Scalar, binary, index_value, literal, select
 from relay_tune.tensor.size import dim_of, is_symbolic
 from relay_tune.tensor.tensor import compute

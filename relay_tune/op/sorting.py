@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from relay_tune.op.elements import Array, integer_shape
 from relay_tune.op.heap_selection import LEAST_PASSED_OVER, selected_tensors
 from relay_tune.op.merge_sort import sorted_tensors
 from relay_tune.op.reduction_axes import wide_array
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, cast, reduce
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.size import is_symbolic

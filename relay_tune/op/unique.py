@@ -7,7 +7,6 @@ first of its equals stood, and one walk in the order that is asked for numbers t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, integer_shape
 from relay_tune.op.merge_sort import sorted_tensors
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import (
     INDEX,
     Axis,

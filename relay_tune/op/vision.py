@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, integer_shape
 from relay_tune.op.merge_sort import Workspace, sort_row, workspace
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import (
     INDEX,
     Scalar,

@@ -17,7 +17,6 @@ an axis of m elements leave a room of n (m - 1).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from relay_tune.ir.dim import Dim
@@ -28,6 +27,7 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TensorType
 from relay_tune.op.index_check import index_subject
 from relay_tune.op.layout_indices import spatial_letters
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.layout import logical_dims
 from relay_tune.typing.relations.convolution import conv
 from relay_tune.typing.relations.indexing import gather, scatter_elements, slice_like, take

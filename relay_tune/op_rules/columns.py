@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from relay_tune.ir.expr import Call, Constant, Expr
@@ -11,6 +10,7 @@ from relay_tune.op.slicing import slice_positions
 from relay_tune.op_rules.matching import attribute, static_shape
 from relay_tune.op_rules.table import OperatorTable
 from relay_tune.op_rules.typed import constant_of, recall
+from relay_tune.quick_dataclass import dataclass
 
 TakenColumns: TypeAlias = Callable[[Call], range | None]
 """rule(call) -> the columns of its first argument that it is; None if it is no whole columns."""

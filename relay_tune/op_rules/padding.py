@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from relay_tune.ir.dim import Dim, UnknownDim
@@ -17,6 +16,7 @@ from relay_tune.ir.types import TensorType
 from relay_tune.op.window_fit import window_rooms
 from relay_tune.op_rules.matching import attribute, tensor_type
 from relay_tune.op_rules.table import OperatorTable
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.relations.slice_sizes import OPEN_END, sliced_size
 from relay_tune.typing.windows import pad_pairs
 

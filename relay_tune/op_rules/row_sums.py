@@ -11,7 +11,6 @@ tensors that have no rows at all, zeros, and the operators that add two sums.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
@@ -20,6 +19,7 @@ from relay_tune.ir.types import TensorType
 from relay_tune.op_rules.matching import attributes_of, static_shape, tensor_type
 from relay_tune.op_rules.table import OperatorTable
 from relay_tune.op_rules.typed import call, reshape
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,13 @@ A kernel reads a panel of 64 columns in a line. Constants are packed so when a p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from relay_tune.ir.expr import Call, Constant, Expr
 from relay_tune.op_rules.fold.table import layer_of_argument
 from relay_tune.op_rules.matching import static_shape, tensor_type
 from relay_tune.op_rules.typed import call, recall, reshape
+from relay_tune.quick_dataclass import dataclass
 
 WIDTH = 64
 """Columns of a panel: register tiles are as wide, or as a part of it."""

@@ -7,7 +7,6 @@ qnn.dequantize_blocks(W: int32, S: float16, 0i8, bits=4)     a number is W << 24
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +16,7 @@ from relay_tune.op.block_quantization import signed_numbers
 from relay_tune.op.elements import Array
 from relay_tune.op_rules.matching import attributes_of, static_shape
 from relay_tune.op_rules.table import OperatorTable
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
@@ -14,6 +13,7 @@ from relay_tune.quantization.histogram import Histogram
 from relay_tune.quantization.loss import Loss
 from relay_tune.quantization.programs import output_tensors
 from relay_tune.quantization.simulation import Simulation, Types
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.quantize.annotate import Annotate
 from relay_tune.transform.quantize.calibrate import Calibrate
 from relay_tune.transform.quantize.layers import QuantizableLayer, layers_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from typing import TypeAlias
 
@@ -13,6 +12,7 @@ from relay_tune.arguments import path_argument
 from relay_tune.errors import InputError
 from relay_tune.ir.types import TensorType
 from relay_tune.quantization.calibration_files import Arrays, files_of, read_arrays
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.call_inputs import any_array, checked_array
 
 Given: TypeAlias = (

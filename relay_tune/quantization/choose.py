@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from relay_tune.quantization.calibration_files import Arrays
 from relay_tune.quantization.histogram import Histogram
 from relay_tune.quantization.loss import Loss, Outputs, mean_loss
 from relay_tune.quantization.ranges import METHODS
 from relay_tune.quantization.simulation import Simulation, Types
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.quantize.stored_type import StoredType
 
 AUTO = "auto"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 from numbers import Real
 
@@ -17,6 +16,7 @@ from relay_tune.quantization.choose import AUTO
 from relay_tune.quantization.loss import Loss
 from relay_tune.quantization.ranges import METHODS
 from relay_tune.quantization.weight_only import WEIGHT_TYPES
+from relay_tune.quick_dataclass import dataclass
 
 INT8, FLOAT32 = "int8", "float32"
 

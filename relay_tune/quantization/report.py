@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from math import isfinite
 
 from relay_tune.arguments import instance_of
 from relay_tune.ir.module import Module
 from relay_tune.quantization.loss import decibels
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.describe import counted
 
 

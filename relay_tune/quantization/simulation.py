@@ -9,7 +9,6 @@ One build serves all choices of scales and of layers that stay in float32.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from relay_tune.op_rules.quantize.annotations import observation
 from relay_tune.op_rules.typed import call, constant_of, reshape, slice_of
 from relay_tune.quantization.calibration_files import Arrays
 from relay_tune.quantization.programs import input_types, native_program, output_tensors, results
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.module_pass import same_scope, with_body
 from relay_tune.transform.quantize.readers import read_tensors
 from relay_tune.transform.quantize.stored_type import StoredType

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 
 from relay_tune.arguments import whole_number
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -16,6 +15,7 @@ from relay_tune.first_order.program import EntryPoint, InPlaceOutput
 from relay_tune.ir.dim import Dim, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import substitute, subtract, symbol_names
 from relay_tune.ir.types import TensorType
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.row_memory import RowMemory
 
 DONATE_REMEDY = (

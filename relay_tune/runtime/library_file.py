@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import zlib
-from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from relay_tune.codegen.linking.elf import (
 )
 from relay_tune.codegen.linking.note import CHECKSUM_OFFSET, Note, read_note
 from relay_tune.errors import InputError
+from relay_tune.quick_dataclass import dataclass
 
 PIECE_BYTES = 1 << 18
 

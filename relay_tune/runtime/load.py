@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from relay_tune.first_order.lower_program import described_program
 from relay_tune.first_order.program import AppendedOutput, FirstOrderProgram, InPlaceOutput
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.types import FuncType
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.library_file import checked_library
 from relay_tune.runtime.loaded_program import LoadedProgram
 from relay_tune.runtime.native_session import library_functions

@@ -6,12 +6,12 @@ No kernel can take less time than its operations and its bytes take at these rat
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import starmap
 from math import inf
 
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.ir.dtypes import DTYPES
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.describe import counted
 
 COMPUTE = "compute"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
 from time import perf_counter
@@ -32,6 +31,7 @@ from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.machine import PRIVATE_CACHES
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.aligned_memory import aligned_bytes
 from relay_tune.runtime.cache_sizes import LARGEST_SHARE, cache_sizes
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits

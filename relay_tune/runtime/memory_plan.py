@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.aligned_memory import rounded_up
 
 

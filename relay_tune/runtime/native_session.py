@@ -6,7 +6,6 @@ import ctypes
 import weakref
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -36,6 +35,7 @@ from relay_tune.codegen.repeat_function import CALLS_SYMBOL, calls_text
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import InputError, RelayError
 from relay_tune.op.index_check import index_error
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.processor_check import check_features
 from relay_tune.runtime.threads import thread_pool

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from relay_tune.arguments import did_you_mean
 from relay_tune.errors import InputError
 from relay_tune.ir.dim import size_label
 from relay_tune.ir.types import TensorType, Type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_text import type_text
 
 Value = TypeVar("Value")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.codegen.kernel_work import KernelWork
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.machine_limits import Bound, MachineLimits
 
 HEAD = (

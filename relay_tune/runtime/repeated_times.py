@@ -8,7 +8,9 @@ is to be timed are taken in turns, and what repeats in another round is believed
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from relay_tune.quick_dataclass import dataclass
 
 AGREEING = 1.1
 """The least times of two rounds agree within this ratio."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
 
@@ -18,6 +17,7 @@ from relay_tune.codegen.native_runtime.runtime_text import (
 from relay_tune.codegen.native_runtime.state import MAXIMUM_THREADS
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import InputError
+from relay_tune.quick_dataclass import dataclass
 
 
 def available_processors() -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
 from relay_tune.codegen.trace_function import EVENT_WORDS, HEAD_WORDS
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.aligned_memory import aligned_array
 
 PROCESS = 1

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from struct import Struct
 
@@ -21,6 +20,7 @@ from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Constructor
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.interpreter.values import (
     ConstructorValue,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from relay_tune.first_order.kinds import is_open_type
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import RefType, TensorType, TupleType, Type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.call_inputs import address_of, checked_array
 from relay_tune.runtime.interpreter.values import ConstructorValue, ReferenceCell
 from relay_tune.runtime.leaf_words import Leaf

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from types import MappingProxyType
 
 from relay_tune.errors import InputError
+from relay_tune.quick_dataclass import dataclass
 
 
 class Accuracy(StrEnum):

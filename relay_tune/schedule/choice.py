@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from relay_tune.quick_init import quick_init
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.size import is_symbolic
 
 
-@quick_init
 @dataclass(frozen=True, slots=True)
 class TileChoice:
     """How a nest is tiled; positions count the nest's axes.

@@ -14,9 +14,8 @@ This is the blocking of Goto and van de Geijn, "Anatomy of High-Performance Matr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from relay_tune.quick_init import quick_init
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.tensor.expression import Axis
@@ -26,7 +25,6 @@ REMEMBERED = 1 << 12
 """Loops that are kept: several parts of an estimate ask for those of a choice."""
 
 
-@quick_init
 @dataclass(frozen=True, slots=True)
 class OuterLoop:
     """One loop outside the register tile.

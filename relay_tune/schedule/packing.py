@@ -8,12 +8,13 @@ Tiles at the edge are filled up with zeros, so that the kernel reads whole vecto
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import prod
 
 import numpy as np
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Tensor
 
 

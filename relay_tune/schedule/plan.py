@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf, prod
 
 from relay_tune.errors import InputError
 from relay_tune.machine.machine import Machine
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy, is_allowed, least_accuracy
 from relay_tune.schedule.intrinsics.match import with_long_rows
 from relay_tune.schedule.nests.build_nests import build_nests

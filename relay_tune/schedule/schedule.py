@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from relay_tune.errors import InputError
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.choices import tile_misfit
 from relay_tune.schedule.intrinsics.match import intrinsic_match

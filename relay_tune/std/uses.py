@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from relay_tune.ir.expr import (
     Call,
@@ -21,6 +20,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import bound_vars, post_order
 from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import GlobalTypeVar, Type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_terms import leaves
 
 

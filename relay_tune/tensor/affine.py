@@ -7,9 +7,8 @@ only that they are hashable.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 
-from relay_tune.quick_init import quick_init
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Axis, Binary, Literal, Scalar
 from relay_tune.tensor.size import is_integer, is_multiple, is_symbolic, surely_less
 
@@ -19,7 +18,6 @@ AFFINE_OPERATIONS = frozenset(("add", "sub", "mul"))
 """The operations that combine affine forms to another one."""
 
 
-@quick_init
 @dataclass(frozen=True, slots=True)
 class Affine:
     """`constant + sum(coefficient * variable)`; no coefficient is zero."""

@@ -7,12 +7,12 @@ such as transformed taps, is computed for the algorithm that is chosen, and not 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
 import numpy as np
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.scalar_semantics import Array, numpy_dtype
 
 

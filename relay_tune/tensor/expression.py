@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relay_tune.machine.pattern import WORD_PATTERNS
-from relay_tune.quick_init import quick_init
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.size import is_integer, is_symbolic, surely_less
 
 INDEX = "int64"
@@ -95,7 +94,6 @@ class Scalar:
         return unary("neg", self)
 
 
-@quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Axis(Scalar):
     """An index variable over 0 .. extent-1."""
@@ -107,7 +105,6 @@ class Axis(Scalar):
         return self.name
 
 
-@quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Literal(Scalar):
     """A number."""
@@ -115,7 +112,6 @@ class Literal(Scalar):
     value: Number
 
 
-@quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Load(Scalar):
     """`tensor[indices]`; the indices must be inside the tensor wherever the value is used."""
@@ -124,7 +120,6 @@ class Load(Scalar):
     indices: tuple[Scalar, ...]
 
 
-@quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Unary(Scalar):
     """One of UNARY_OPERATIONS."""
@@ -133,7 +128,6 @@ class Unary(Scalar):
     operand: Scalar
 
 
-@quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Binary(Scalar):
     """One of BINARY_OPERATIONS on operands of one dtype, or of DOT_PRODUCTS on words of int32."""
@@ -143,7 +137,6 @@ class Binary(Scalar):
     right: Scalar
 
 
-@quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Select(Scalar):
     """`if_true` where `condition`, else `if_false`.
@@ -156,7 +149,6 @@ class Select(Scalar):
     if_false: Scalar
 
 
-@quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Cast(Scalar):
     """The operand converted to `dtype`: floats to integers truncate, anything to bool is != 0."""

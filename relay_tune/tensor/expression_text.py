@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import (
     Axis,
     Binary,

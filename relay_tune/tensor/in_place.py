@@ -10,9 +10,10 @@ This is read off the statements, so it holds for the schedule as it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine, axis_affine, flat_form
 from relay_tune.tensor.expression import Axis, Binary, Literal, Scalar, Tensor
 from relay_tune.tensor.loops import (

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import copysign
 from types import MappingProxyType
 
 import numpy as np
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import (
     AFFINE_OPERATIONS,
     Affine,

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import Enum
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Axis, Number, Scalar, Tensor, index_value, literal
 from relay_tune.tensor.size import is_integer
 

@@ -10,9 +10,8 @@ What a row of a register holds, and what a product sums, says the pattern
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.machine.pattern import Side, TilePattern
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor
 from relay_tune.tensor.loops import Statement
 

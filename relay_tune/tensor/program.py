@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.deferred_array import ConstantData, array_of
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.scalar_semantics import Array

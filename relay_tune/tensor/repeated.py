@@ -16,8 +16,7 @@ So are the elements of windows that reach beyond an image.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import ZERO, Affine, axis_affine
 from relay_tune.tensor.expression import INDEX, Binary, Literal, Scalar
 from relay_tune.tensor.size import is_integer

@@ -21,10 +21,11 @@ before M is added, so that nothing is fused that was not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import (
     Binary,
     Cast,

@@ -11,8 +11,8 @@ What no expression for each element can say (sorting, running sums) is a procedu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
 from relay_tune.tensor.loops import Buffer, BufferScope, LoopBuilder, Statement
 

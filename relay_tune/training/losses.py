@@ -6,7 +6,6 @@ A loss is a function of two expressions, the output of the network and the targe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -16,6 +15,7 @@ from relay_tune.ir.expr import Expr
 from relay_tune.ir.types import TensorType
 from relay_tune.op_rules.matching import tensor_type
 from relay_tune.op_rules.typed import call, constant_of
+from relay_tune.quick_dataclass import dataclass
 
 Loss = Callable[[Expr, Expr], Expr]
 """loss(output, target) -> a scalar."""

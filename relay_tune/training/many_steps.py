@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,6 +40,7 @@ from relay_tune.ir.names import free_name
 from relay_tune.ir.traversal import rewrite
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op_rules.typed import call, constant_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.training.program import StepProgram
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_text import type_text

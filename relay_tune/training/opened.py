@@ -24,12 +24,13 @@ A function that is a value there becomes one that calls it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relay_tune.ir.expr import Call, Constant, Expr, Function, GlobalVar, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order, rewrite_with_original
 from relay_tune.ir.types import TensorType
+from relay_tune.quick_dataclass import dataclass
 
 
 def opened(module: Module, names: Mapping[Constant, str]) -> Module:

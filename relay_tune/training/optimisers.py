@@ -8,12 +8,12 @@ square of a gradient, or an epsilon, is seldom a number of float16.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Protocol, SupportsFloat
 
 from relay_tune.ir.expr import Expr
 from relay_tune.op_rules.matching import tensor_type
 from relay_tune.op_rules.typed import call
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.training.rates import Constant, Rate, number_like
 from relay_tune.training.settings import (

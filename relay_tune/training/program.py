@@ -12,7 +12,7 @@ Parameters and states are inputs that may be donated: new values may take the me
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from relay_tune.ir.names import free_name
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.elements import wide_dtype
 from relay_tune.op_rules.typed import call, constant_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.training.chosen_loss import check_own_loss, chosen_loss, loss_of
 from relay_tune.training.losses import Loss
 from relay_tune.training.optimisers import Optimiser, clipped, converted, element_type

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ from relay_tune.arguments import whole_number, wrong_type
 from relay_tune.ir.expr import Expr
 from relay_tune.op_rules.matching import tensor_type
 from relay_tune.op_rules.typed import call, constant_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.training.settings import NOT_NEGATIVE, require_numbers
 
 

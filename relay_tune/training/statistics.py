@@ -10,7 +10,7 @@ mean and of the variance of the batch, the latter with n - 1 in place of n (S. I
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -22,6 +22,7 @@ from relay_tune.ir.traversal import children, post_order, rewrite_with_original
 from relay_tune.op_rules.matching import attributes_of, tensor_type
 from relay_tune.op_rules.table import OperatorTable
 from relay_tune.op_rules.typed import call, constant_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.module_pass import with_body
 
 

@@ -7,7 +7,7 @@ after:  fn (%x) { nn.dense(%x, meta[Constant][0]) }
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from relay_tune.ir.expr import Expr, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import rewrite
 from relay_tune.op_rules.typed import constant_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_text import type_text
 
 

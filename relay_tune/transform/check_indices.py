@@ -12,7 +12,6 @@ branches: then each check belongs to the branch of its operator, which may not b
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
@@ -28,6 +27,7 @@ from relay_tune.op_rules.indices.sources import source_of
 from relay_tune.op_rules.indices.uses import IndexUse, Path, index_uses, sizes_in
 from relay_tune.op_rules.matching import static_shape, tensor_type
 from relay_tune.op_rules.typed import call, constant_of, recall, tuple_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.branches.activation import has_branches
 from relay_tune.transform.integer_ranges import integer_ranges
 from relay_tune.transform.module_pass import map_scopes, same_scope

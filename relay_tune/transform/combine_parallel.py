@@ -17,7 +17,7 @@ is one piece of memory. Layers are not combined where products read parts that a
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 from math import prod
 from typing import ClassVar
@@ -39,6 +39,7 @@ from relay_tune.op_rules.parallel.layers import (
 )
 from relay_tune.op_rules.parallel.operands import is_pointwise, joined_call
 from relay_tune.op_rules.typed import slice_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.branches.activation import branch_plan, has_branches
 from relay_tune.transform.layout.kernel_cost import kernel_cycles

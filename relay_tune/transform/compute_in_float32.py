@@ -23,7 +23,7 @@ such as a call whose attribute names float16, stays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import ClassVar
 
 from relay_tune.errors import RelayError
@@ -35,6 +35,7 @@ from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op_rules.quantize.questions import keeps_elements
 from relay_tune.op_rules.typed import call, recall
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.module_pass import map_scopes, same_scope
 

@@ -22,7 +22,7 @@ other side of a half. A product whose sums might not fit int32 stays in float32.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import ClassVar
 
@@ -39,6 +39,7 @@ from relay_tune.machine.machine import Machine
 from relay_tune.op_rules.quantize.rule import Given
 from relay_tune.op_rules.quantize.table import AFFINE, SOURCES, STORES
 from relay_tune.op_rules.typed import constant_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.integer_costs import IntegerCosts
 from relay_tune.transform.module_pass import map_scopes, same_scope

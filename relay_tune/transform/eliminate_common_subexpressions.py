@@ -7,7 +7,6 @@ after:  %0 = nn.relu(%x); add(%0, %0)          one call, used twice
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relay_tune.ir.expr import Attributes, Call, Constant, Expr, Tuple, TupleGetItem
@@ -15,6 +14,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import rewrite
 from relay_tune.op_rules.indices.uses import can_fail
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.branches.activation import has_branches
 from relay_tune.transform.module_pass import map_scopes, same_scope
 

@@ -6,12 +6,13 @@ after:  nn.relu(%x)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from relay_tune.ir.expr import Expr, Function, GlobalVar, Let, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rewrite
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.effects import effectful_nodes, module_has_effects
 from relay_tune.transform.module_pass import map_functions, with_body
 

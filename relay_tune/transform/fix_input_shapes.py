@@ -9,7 +9,7 @@ All types are taken off, since they were found for symbolic shapes; infer them a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from relay_tune.ir.dim import Dim, Symbol
@@ -18,6 +18,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import bound_vars, post_order, rewrite
 from relay_tune.ir.types import TensorType, Type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_terms import substitute_symbols
 
 

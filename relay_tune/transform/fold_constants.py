@@ -10,7 +10,6 @@ them is all that there is to do (`relay_tune.op_rules.fold.stored`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
@@ -29,6 +28,7 @@ from relay_tune.op_rules.fold.values import value_from_type
 from relay_tune.op_rules.indices.uses import require_valid_indices
 from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.op_rules.typed import constant_of, resolved_item, tuple_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.module_pass import map_functions, with_body
 from relay_tune.typing.infer import infer_types
 

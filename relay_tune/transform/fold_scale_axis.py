@@ -15,7 +15,6 @@ of the result stays, as the layer's kernel multiplies its results for nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
@@ -27,6 +26,7 @@ from relay_tune.op_rules.fold.table import layer_of_argument, weighted_layer
 from relay_tune.op_rules.fold.weighted import channel_vector, fits_channels
 from relay_tune.op_rules.matching import attribute, is_opaque_function, rank, static_shape
 from relay_tune.op_rules.typed import call, recall, reshape
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.module_pass import map_functions, with_body
 
 SMALLER = 2

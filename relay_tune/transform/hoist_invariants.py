@@ -23,7 +23,7 @@ call themselves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import ClassVar
 
@@ -36,6 +36,7 @@ from relay_tune.op_rules.fold.stored import is_stored
 from relay_tune.op_rules.indices.uses import can_fail
 from relay_tune.op_rules.matching import static_shape
 from relay_tune.op_rules.simplify.nn.lookups import divided_product
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.branches.activation import branch_plan
 from relay_tune.transform.module_pass import map_scopes, same_scope, with_body
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relay_tune.ir.module import Module
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.infer import infer_types
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from relay_tune.ir.module import Module
+from relay_tune.quick_dataclass import dataclass
 
 
 class Instrument(Protocol):

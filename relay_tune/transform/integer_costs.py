@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -20,6 +19,7 @@ from relay_tune.op_rules.matching import (
 from relay_tune.op_rules.parallel.layers import channels_of, sample_layer
 from relay_tune.op_rules.quantize.affine import Affine
 from relay_tune.op_rules.typed import constant_of, recall
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.layout.kernel_cost import kernel_cycles
 

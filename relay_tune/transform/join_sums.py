@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import ClassVar
 
@@ -24,6 +23,7 @@ from relay_tune.op_rules.sums.rule import TermRule, is_sum
 from relay_tune.op_rules.sums.table import ROUNDS
 from relay_tune.op_rules.table import OperatorTable
 from relay_tune.op_rules.typed import call
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.module_pass import map_scopes, replace_nodes, same_scope
 

@@ -11,7 +11,7 @@ the kernel that computes the tensor, so it costs almost nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.op_rules.matching import tensor_type
 from relay_tune.op_rules.padding import PADDING, Padding, Widths
 from relay_tune.op_rules.typed import call, constant_of, recall, slice_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.module_pass import map_scopes, same_scope
 
 

@@ -9,13 +9,14 @@ kernel can show the shape that the user knows (`relay_tune.op.logical_shape`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.op.logical_shape import result_shape
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.module_pass import rewrite_calls
 
 

@@ -10,7 +10,7 @@ most do. Scales become float16 where that has all of them exactly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from relay_tune.codegen.target import native_target
@@ -20,6 +20,7 @@ from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import SIGNED_BYTES, UNSIGNED_BY_SIGNED
 from relay_tune.op_rules.signed_numbers import NUMBERS, StoredNumbers
 from relay_tune.op_rules.typed import constant_of, recall
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.module_pass import rewrite_calls
 

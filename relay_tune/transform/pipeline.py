@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from relay_tune.arguments import did_you_mean, instance_of
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import BuildError, IndexRangeError, InputError, RelayError
 from relay_tune.ir.module import Module
 from relay_tune.machine.machine import Machine
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.branches.divide_products import DivideProducts
 from relay_tune.transform.branches.repeat_slices import RepeatSlices

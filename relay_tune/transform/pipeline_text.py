@@ -10,11 +10,12 @@ that are not given are those of what is built: its machine, its accuracy, whethe
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from typing import NoReturn
 
 from relay_tune.arguments import instance_of
 from relay_tune.errors import InputError
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.catalogue import pass_class
 from relay_tune.transform.infer import InferTypes
 from relay_tune.transform.module_pass import ModulePass

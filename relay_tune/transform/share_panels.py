@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from relay_tune.codegen.target import native_target
@@ -21,6 +21,7 @@ from relay_tune.ir.provenance import made_for
 from relay_tune.ir.traversal import post_order
 from relay_tune.machine.machine import Machine
 from relay_tune.op_rules.shared_panels import SharedProduct, shared_product
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.branches.activation import branch_plan, has_branches
 from relay_tune.transform.layout.kernel_cost import kernel_cycles

@@ -8,7 +8,6 @@ The rewrites are in `relay_tune.op_rules.simplify`, one small function each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -18,6 +17,7 @@ from relay_tune.ir.expr import Call, Expr, TupleGetItem
 from relay_tune.ir.module import Module
 from relay_tune.op_rules.simplify.table import NOT_EXACT, RELAXED, SIMPLIFY
 from relay_tune.op_rules.typed import resolved_item
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.module_pass import rewrite_calls
 

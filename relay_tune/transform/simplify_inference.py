@@ -7,13 +7,13 @@ after:  add(multiply(%x, %scale), %shift), with %scale and %shift computed from 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relay_tune.ir.expr import Call, Expr, TupleGetItem
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.op_rules.typed import resolved_item, with_types
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.module_pass import rewrite_calls
 
 MAXIMUM_NESTING = 16

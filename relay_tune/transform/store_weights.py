@@ -12,7 +12,6 @@ where scales of float16 do not fit them. A table that a lookup and a product rea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import ml_dtypes
@@ -27,6 +26,7 @@ from relay_tune.op.block_numbers import block_numbers
 from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.op_rules.quantize.weights import WeightMatrix, weight_matrix
 from relay_tune.op_rules.typed import call, constant_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.module_pass import map_functions, with_body
 
 BITS = {"int8": 8, "int4": 4, "bfloat16": 16}

@@ -16,7 +16,7 @@ a reshape, so that it is part of the kernel which the bytes are from.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
@@ -32,6 +32,7 @@ from relay_tune.machine.machine import Machine
 from relay_tune.op_rules.fusion.table import fusion_rule
 from relay_tune.op_rules.matching import tensor_type
 from relay_tune.op_rules.typed import call, constant_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.operation_count import LOOKUP
 from relay_tune.tensor.byte_lookup import BYTE_TYPES, TABLE_SIZE
 from relay_tune.tensor.scalar_semantics import Array

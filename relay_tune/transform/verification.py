@@ -8,7 +8,6 @@ callers know keep their types.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -17,6 +16,7 @@ from relay_tune.ir.expr import Expr, Function, GlobalVar
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import free_vars, post_order
 from relay_tune.ir.types import FuncType, Type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.effects import touches_cells
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.places import describe

@@ -6,10 +6,10 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from numbers import Integral, Real
 
 from relay_tune.errors import InputError
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.time_limit import TimeIsOver, time_limit
 
 TRIALS_PER_TASK = 1024

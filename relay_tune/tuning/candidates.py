@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from relay_tune.codegen.kernels.kernel_module import module_text
@@ -10,6 +9,7 @@ from relay_tune.codegen.main_function import Place, call_of, main_text
 from relay_tune.codegen.repeat_function import MEASURED_SYMBOL
 from relay_tune.codegen.target import Target
 from relay_tune.ir.dtypes import DTYPES
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.measuring.message import Slot, SlotKind
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.program import ScheduledProgram

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.machine_limits import disturbed_text
 from relay_tune.runtime.measuring.measurement import Outcome
 

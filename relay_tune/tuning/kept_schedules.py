@@ -6,8 +6,9 @@ kernel reached by itself but not in the network. Records that come later count a
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tuning.marks import MarkKind
 from relay_tune.tuning.scope import TuningScope
 

@@ -6,9 +6,9 @@ The marks of a kind are a list in the log's description of the task, under the n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tuning.scope import TuningScope
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from statistics import median
 from time import monotonic
@@ -22,6 +22,7 @@ from relay_tune.first_order.kinds import type_of
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.loaded_program import LoadedProgram
 from relay_tune.runtime.measuring.random_inputs import random_array
 from relay_tune.runtime.native_session import load_functions

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from math import inf
 from statistics import median
 from typing import Generic
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.measuring.task_memory import held_bytes
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.time_limit import TimeIsOver

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tuning.median_interval import median_interval
 
 

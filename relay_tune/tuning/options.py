@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Integral
 
 from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
 from relay_tune.building.input_sizes import InputSizes
 from relay_tune.errors import InputError
+from relay_tune.quick_dataclass import dataclass
 
 SEEDS = 1 << 31
 

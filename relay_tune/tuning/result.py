@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tuning.network_times import NetworkTimes
 from relay_tune.tuning.result_text import microseconds, result_html, result_text
 from relay_tune.tuning.task_result import TaskResult

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import code_for_one_round
 from relay_tune.tuning.ranking import Ranking
 from relay_tune.tuning.runner import Draft, Runner

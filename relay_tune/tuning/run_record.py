@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tuning.scope import TuningScope
 from relay_tune.tuning.tasks import Task
 

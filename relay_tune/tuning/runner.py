@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from threading import TIMEOUT_MAX
 from typing import Protocol
@@ -20,6 +20,7 @@ from typing import Protocol
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, RelayError
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import measure_limits
 from relay_tune.runtime.measuring.inputs import MeasureInputs

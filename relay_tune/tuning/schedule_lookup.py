@@ -11,7 +11,6 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from types import MappingProxyType
 
@@ -19,6 +18,7 @@ import logs
 from relay_tune.codegen.target import Target
 from relay_tune.errors import InputError
 from relay_tune.op.primitive_key import PrimitiveKey
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.plan import Plan, read_schedule

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tuning.budget import Budget
 from relay_tune.tuning.events import Progress
 from relay_tune.tuning.log_keeper import LogKeeper

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from relay_tune.building.open_primitives import example_sizes
 from relay_tune.building.primitive import Primitive
@@ -22,6 +22,7 @@ from relay_tune.op.lower import lower_function
 from relay_tune.op.node_names import kernel_title, node_names, unique_titles
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.op.primitive_views import computes_nothing
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.tensor.program import TensorProgram

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.arguments import path_argument
 from relay_tune.building.build import Report
@@ -18,6 +18,7 @@ from relay_tune.codegen.target import Target, target_argument
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.ir.module import Module
 from relay_tune.op.primitive_key import PrimitiveKey
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.describe import counted
 from relay_tune.runtime.model import Model
 from relay_tune.runtime.target_machine import machine_of

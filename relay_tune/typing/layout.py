@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.dim_arithmetic import floor_divide, multiply
 from relay_tune.ir.operator import RelationError
 from relay_tune.ir.types import TensorType
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_text import type_text
 
 _AXIS = re.compile(r"([A-Z])|([0-9]+)([a-z])")

@@ -7,7 +7,6 @@ matching", Journal of Functional Programming 17(3), 2007, section 5.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relay_tune.ir.expr import (
     Constructor,
@@ -17,6 +16,7 @@ from relay_tune.ir.expr import (
     TuplePattern,
 )
 from relay_tune.ir.module import Module
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.state import InferenceState
 
 Row = tuple[Pattern | None, ...]

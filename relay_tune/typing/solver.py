@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from relay_tune.ir.expr import Expr
 from relay_tune.ir.types import IncompleteType, Type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_terms import holes
 from relay_tune.typing.unify import Unifier
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.errors import RelayError
 from relay_tune.ir.expr import Call, Constructor, Expr, Function, Match, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import FuncType, Type, TypeCall, TypeVar
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.kind_check import require_value_type
 from relay_tune.typing.places import Places
 from relay_tune.typing.solver import Solver

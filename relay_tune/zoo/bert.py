@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from relay_tune.ir.expr import Expr, Var, constant
 from relay_tune.ir.module import Module
@@ -15,6 +14,7 @@ from relay_tune.op.nn.activation import gelu
 from relay_tune.op.nn.matmul import batch_matmul
 from relay_tune.op.nn.softmax import softmax
 from relay_tune.op.shape import expand_dims, reshape, transpose
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.zoo.layers import dense, layer_norm, network
 from relay_tune.zoo.weights import Weights
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +15,7 @@ from relay_tune.ir.expr import Var
 from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module, require_module
 from relay_tune.ir.types import TensorType
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.index_inputs import choices_of_inputs
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_terms import substitute_symbols

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relay_tune.ir.dim import Symbol
 from relay_tune.ir.dim_arithmetic import add as added
@@ -26,6 +25,7 @@ from relay_tune.op.nn.softmax import softmax
 from relay_tune.op.selection import where
 from relay_tune.op.shape import expand_dims, reshape, squeeze, transpose
 from relay_tune.op.slicing import strided_slice
+from relay_tune.quick_dataclass import dataclass
 
 NEW, PAST = Symbol("s"), Symbol("p", least=0)
 """How many words are new, and how many were before."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from relay_tune.ir.expr import Expr, Tuple, TupleGetItem, constant
@@ -15,6 +13,7 @@ from relay_tune.op.math import cos, rsqrt, sigmoid, sin
 from relay_tune.op.nn.matmul import dense
 from relay_tune.op.reduction import mean
 from relay_tune.op.shape import expand_dims
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.zoo.decoder import (
     BRANCH_GAIN,
     Cache,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.ir.expr import Expr
 from relay_tune.ir.module import Module
 from relay_tune.op.arithmetic import add
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.zoo.layers import (
     batch_norm,
     conv,

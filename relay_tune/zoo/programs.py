@@ -7,7 +7,7 @@ become constants. The names of sizes in the text's types get numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.resources import files
 
 import numpy as np
@@ -16,6 +16,7 @@ from relay_tune.errors import InputError
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.interpreter.values import Value
 from relay_tune.std import prelude
 from relay_tune.transform.bind_parameters import BindParameters

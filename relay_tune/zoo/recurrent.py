@@ -6,7 +6,6 @@ The projections of all inputs are one product; only the product with the state i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from relay_tune.op.math import sigmoid, tanh
 from relay_tune.op.nn.bias import bias_add
 from relay_tune.op.nn.matmul import dense
 from relay_tune.op.shape import reshape
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.zoo.layers import network
 from relay_tune.zoo.weights import Array, Weights
 

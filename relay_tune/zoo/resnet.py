@@ -5,13 +5,12 @@ A stage that halves the image does so in its first 3x3 convolution.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.ir.expr import Expr
 from relay_tune.ir.module import Module
 from relay_tune.op.arithmetic import add
 from relay_tune.op.nn.activation import relu
 from relay_tune.op.nn.pool import max_pool2d
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.zoo.layers import (
     batch_norm,
     conv,

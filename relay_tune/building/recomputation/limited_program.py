@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from relay_tune.building.primitive import Primitive
@@ -30,6 +30,7 @@ from relay_tune.first_order.region import KernelRun, Region
 from relay_tune.first_order.region_sizes import kernel_words
 from relay_tune.ir.expr import Function
 from relay_tune.machine.machine import Machine
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_text import type_text
 
 

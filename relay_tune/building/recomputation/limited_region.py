@@ -9,11 +9,12 @@ The same kernels compute the same numbers, so all results keep their bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 from relay_tune.building.recomputation.steps import Step, Steps
 from relay_tune.first_order.region import Buffer, KernelRun, Origin, Part, Region
+from relay_tune.quick_dataclass import dataclass
 
 DescribeRun = Callable[[KernelRun], tuple[tuple[int, ...], float] | None]
 """The bytes of each tensor of a run's own workspace, and the cycles that it takes; None where a run

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from relay_tune.building.primitive import Primitive
@@ -21,6 +21,7 @@ from relay_tune.first_order.region import KernelRun
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
 from relay_tune.machine.machine import Machine
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program

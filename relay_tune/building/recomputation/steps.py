@@ -6,9 +6,9 @@ A value is memory that a region plans: a result that is neither an output nor an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.memory_plan import Lifetime
 
 

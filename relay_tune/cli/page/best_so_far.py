@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from relay_tune.cli.page.kernel import KernelReport
+from relay_tune.quick_dataclass import dataclass
 
 LONGEST_GAP = 60.0
 """Between two measurements of one run hardly pass so many seconds; a longer time is a pause."""

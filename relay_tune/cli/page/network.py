@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from relay_tune.cli.page.kernel import KernelReport
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.tuning.network_times import NetworkTimes
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 from logs import Record, Run, TuningLog
 from relay_tune.cli.page.kernel import KernelReport, Sample
 from relay_tune.cli.page.network import NetworkReport, WholeTimes
 from relay_tune.cli.task_description import TaskDescription, task_description
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.tuning.kept_schedules import KEPT
 from relay_tune.tuning.network_times import read_times

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -16,6 +15,7 @@ from relay_tune.cli.page.progress_figure import progress_figure
 from relay_tune.cli.page.roofline_figure import roofline_figure
 from relay_tune.cli.page.schedule_text import schedule_text
 from relay_tune.cli.units import time_text
+from relay_tune.quick_dataclass import dataclass
 
 WIDE = (10.6, 4.2)
 NARROW = (4.7, 4.0)

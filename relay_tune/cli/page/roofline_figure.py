@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import atan2, degrees, sqrt
 
 from matplotlib.axes import Axes
@@ -12,6 +11,7 @@ from relay_tune.cli.page.kernel import KernelReport
 from relay_tune.cli.page.network import NetworkReport
 from relay_tune.cli.page.themed_svg import INK, MUTED, SERIES, drawing, log_ticks, svg
 from relay_tune.cli.units import rate_text, time_text
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.machine_limits import MachineLimits
 
 NUMBERED = 8

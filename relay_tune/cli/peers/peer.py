@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.errors import InputError
+from relay_tune.quick_dataclass import dataclass
 
 Array = np.ndarray[Any, Any]
 Run = Callable[[], Sequence[Array]]

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 
 from relay_tune.codegen.builder.operand import Operand, Scope
 from relay_tune.codegen.function_writer import FunctionWriter, Lines
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(eq=False, slots=True)

@@ -6,10 +6,10 @@ on every way there. Python's integers stand for constants of the other operand's
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from relay_tune.codegen.word_table import WORD, Word
+from relay_tune.quick_dataclass import dataclass
 
 TYPE_BYTES = {
     "i1": 1,

@@ -8,11 +8,11 @@ base and element type, then the flags. A tuple (`PyTupleObject`) has its length,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from relay_tune.codegen.builder.operand import Operand
 from relay_tune.codegen.builder.signature import Callee, function
 from relay_tune.codegen.word_table import WORD
+from relay_tune.quick_dataclass import dataclass
 
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 """Bits of the flags of an array."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from relay_tune.codegen.kernels.value_writer import ValueWriter
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.loops import Statement
 from relay_tune.tensor.touched import written_buffers

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.kernels.block_edges import BlockEdges, Write
 from relay_tune.codegen.kernels.carried_registers import CarriedRegisters
 from relay_tune.codegen.kernels.value_writer import ValueWriter
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.loops import Branch, While
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.kernels.load_writer import LoadWriter
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.loops import Statement
 from relay_tune.tensor.touched import stores_of

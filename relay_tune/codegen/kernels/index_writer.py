@@ -7,7 +7,7 @@ from a tensor, is evaluated and becomes a variable of the form, or makes the off
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.codegen.arithmetic import Arithmetic, Value
 from relay_tune.codegen.kernels.index_quotients import (
@@ -17,6 +17,7 @@ from relay_tune.codegen.kernels.index_quotients import (
 )
 from relay_tune.codegen.kernels.repeated_lanes import RepeatedLanes
 from relay_tune.codegen.kernels.vector_lanes import LANE, VectorLanes
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import (
     ZERO,
     Affine,

@@ -8,13 +8,12 @@ parallel loops runs on thread 0. Register buffers become values that loops carry
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.kernels.statement_writer import StatementWriter
 from relay_tune.codegen.kernels.value_writer import ValueWriter
 from relay_tune.machine.architecture import DotProduct, Lookup
 from relay_tune.machine.intrinsic import Intrinsic
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
 from relay_tune.tensor.loops import Allocate, Block, Kernel, Statement
 from relay_tune.tensor.matrix_registers import MatrixRegisters

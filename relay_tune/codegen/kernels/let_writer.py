@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.codegen.kernels.block_edges import Write
 from relay_tune.codegen.kernels.value_writer import ValueWriter
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Scalar
 from relay_tune.tensor.loops import Let

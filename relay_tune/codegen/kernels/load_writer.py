@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from relay_tune.codegen.arithmetic import Value
@@ -17,6 +17,7 @@ from relay_tune.codegen.kernels.strided_loads import Lanes, StridedLoads
 from relay_tune.codegen.kernels.transposing import shuffled
 from relay_tune.codegen.kernels.vector_lanes import LANE, VectorLanes
 from relay_tune.codegen.llvm_types import BYTES, intrinsic_suffix, memory_type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.byte_lookup import TABLE_SIZE, looked_up_byte
 from relay_tune.tensor.expression import INDEX, Axis, Load, Tensor, Word

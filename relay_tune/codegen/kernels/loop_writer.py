@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.codegen.arithmetic import Arithmetic
 from relay_tune.codegen.function_writer import Lines
 from relay_tune.codegen.kernels.block_edges import BlockEdges, Write
 from relay_tune.codegen.kernels.carried_registers import CarriedRegisters
 from relay_tune.codegen.kernels.value_writer import ValueWriter
 from relay_tune.codegen.kernels.vector_lanes import LANE, VectorContext
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine, constant
 from relay_tune.tensor.expression import Literal, Scalar
 from relay_tune.tensor.loops import Loop, LoopKind

@@ -12,12 +12,13 @@ wherever a row begins and however far apart lanes are: sizes known at run time o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.kernels.strided_loads import Lanes
 from relay_tune.codegen.kernels.transposing import piece, transposed
 from relay_tune.codegen.llvm_types import BYTES, memory_type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.lane_rows import pieces

@@ -7,7 +7,7 @@ One load and one shuffle; neighbouring begins share the load.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

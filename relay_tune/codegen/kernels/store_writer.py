@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.kernels.stored_values import to_memory
@@ -10,6 +10,7 @@ from relay_tune.codegen.kernels.strided_loads import Lanes
 from relay_tune.codegen.kernels.value_writer import ValueWriter
 from relay_tune.codegen.kernels.vector_lanes import LANE
 from relay_tune.codegen.llvm_types import BYTES, intrinsic_suffix, memory_type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.loops import Prefetch, Store

@@ -8,12 +8,12 @@ anything else              lane by lane
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.kernels.transposing import joined, shuffled, transposed
 from relay_tune.codegen.llvm_types import memory_type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.lane_rows import MOST_SKIPPED

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.codegen.arithmetic import Arithmetic, Value
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.llvm_types import value_type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.size import is_symbolic
 
 LANE = "lane"

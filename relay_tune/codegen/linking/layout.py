@@ -15,7 +15,7 @@ other however large they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.codegen.linking.elf import (
     EXECUTE,
@@ -31,6 +31,7 @@ from relay_tune.codegen.linking.elf import (
     aligned,
 )
 from relay_tune.codegen.linking.object_file import ObjectFile, Section
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(eq=False, slots=True)

@@ -7,10 +7,10 @@ damage, not malice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 
 from relay_tune.codegen.linking.elf import NOTE, aligned
+from relay_tune.quick_dataclass import dataclass
 
 OWNER = b"relay_tune\0"
 KIND = 1

@@ -7,7 +7,7 @@ no part of an object can be lost in silence.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.codegen.linking.elf import (
     ABSOLUTE,
@@ -30,6 +30,7 @@ from relay_tune.codegen.linking.elf import (
     X86_64_UNWIND,
 )
 from relay_tune.errors import BuildError
+from relay_tune.quick_dataclass import dataclass
 
 _KNOWN_NAMES = (".text", ".rodata", ".data", ".bss", ".eh_frame")
 """Beginnings of the names of sections that need nothing but a place in memory."""

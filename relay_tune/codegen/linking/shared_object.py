@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import BinaryIO
 
@@ -36,6 +36,7 @@ from relay_tune.codegen.linking.symbol_table import (
     weights_object,
 )
 from relay_tune.machine.linking import STUB_BYTES, Linking
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from relay_tune.codegen.linking.object_file import ObjectFile, Section, Symbol, unsupported
 from relay_tune.codegen.linking.system_symbols import SystemSymbol, system_symbol
 from relay_tune.machine.linking import Linking
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ the ABI lists of glibc (sysdeps/unix/sysv/linux/{x86_64/64,aarch64}/*.abilist).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.machine.linking import Linking
+from relay_tune.quick_dataclass import dataclass
 
 LIBC, LIBM, LIBPTHREAD = "libc.so.6", "libm.so.6", "libpthread.so.0"
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from relay_tune.first_order.kinds import Kind, ScalarKind
 from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_text import type_text
 
 C_TYPES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from relay_tune.codegen.programs.session import FIRST_MESSAGE
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.first_order.region import Region
 from relay_tune.ir.expr import Function
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(eq=False, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from relay_tune.codegen.subnormals import subnormals_text
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.first_order.region import Region
 from relay_tune.ir.expr import Function
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

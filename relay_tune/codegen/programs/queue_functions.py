@@ -21,13 +21,12 @@ The queue is run before elements are needed, when it is full, and when its resul
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.codegen.builder.function_builder import FunctionBuilder
 from relay_tune.codegen.builder.native_module import NativeModule
 from relay_tune.codegen.builder.operand import Operand
 from relay_tune.codegen.builder.signature import Signature, function, internal
 from relay_tune.codegen.programs.session import DEEPEST, QUEUED, QUEUED_BYTES
+from relay_tune.quick_dataclass import dataclass
 
 RECORDS = 2048
 LEVELS = 512

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from relay_tune.codegen.function_writer import Lines
 from relay_tune.codegen.programs.module_writer import ModuleWriter
@@ -28,6 +27,7 @@ from relay_tune.codegen.programs.values import llvm_type
 from relay_tune.first_order.kinds import Kind, TensorKind, function_type, is_counted, kinds_of
 from relay_tune.first_order.layouts import LINK, TENSOR_DATA, TENSOR_LAYOUT, element_bytes
 from relay_tune.ir.expr import Function
+from relay_tune.quick_dataclass import dataclass
 
 BATCH_COST = 2.5
 """What a batch costs beside its rows, in rows: with few, it waits for the weights."""

@@ -8,12 +8,12 @@ blocks, whose addresses follow. What else the kernels need of sizes comes behind
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from relay_tune.codegen.main_function import Calls
 from relay_tune.first_order.region import SizeCheck
 from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.ir.dim import Dim
+from relay_tune.quick_dataclass import dataclass
 
 SMALLEST_SHARED_WORK = 200_000
 """A region of fewer points runs on the calling thread; waking others would take longer."""

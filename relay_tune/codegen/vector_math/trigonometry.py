@@ -6,10 +6,10 @@ The tables come from `benchmarks/fit_vector_math.py`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from relay_tune.codegen.arithmetic import Arithmetic
 from relay_tune.codegen.vector_math.wide import ROUNDER
+from relay_tune.quick_dataclass import dataclass
 
 TWO_OVER_PI = (
     0.6366197690367699,

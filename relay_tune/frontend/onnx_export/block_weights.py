@@ -8,13 +8,13 @@ runtimes compute when they load a model.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from relay_tune.frontend.onnx_export.call import OperatorCall, OperatorTranslator
 from relay_tune.frontend.onnx_export.graph import Array
 from relay_tune.op.block_quantization import packed_numbers, unpacked_numbers
+from relay_tune.quick_dataclass import dataclass
 
 MICROSOFT = "com.microsoft"
 LEAST_BLOCK = 16

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from relay_tune.frontend.onnx_export.graph import GraphWriter, unsupported
 from relay_tune.frontend.onnx_import.types import element_type, numpy_dtype
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.quick_dataclass import dataclass
 
 Value = str | tuple[str, ...]
 """The name of a tensor, or the names of the fields of a tuple of tensors."""

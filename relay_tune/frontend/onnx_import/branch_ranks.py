@@ -11,10 +11,11 @@ the sizes of the chosen one; a run in which such an axis is not of size 1 ends i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.quick_dataclass import dataclass
 
 MOST_TRIALS = 8
 """Translations of one model."""

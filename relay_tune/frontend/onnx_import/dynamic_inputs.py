@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from onnx import GraphProto
 
@@ -19,6 +19,7 @@ from relay_tune.frontend.onnx_import.deciding_inputs import Option, deciding_inp
 from relay_tune.frontend.onnx_import.declared_types import declared_size
 from relay_tune.frontend.onnx_import.types import DTYPE_NAMES
 from relay_tune.frontend.onnx_import.written_lengths import written_lengths
+from relay_tune.quick_dataclass import dataclass
 
 BATCH = 1
 PAST = 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from onnx import GraphProto
@@ -23,6 +23,7 @@ from relay_tune.frontend.onnx_import.types import storage_name
 from relay_tune.ir.dim import Dim, Symbol
 from relay_tune.ir.expr import Var
 from relay_tune.ir.types import TensorType, Type
+from relay_tune.quick_dataclass import dataclass
 
 Shapes = Mapping[str, Sequence[int]]
 

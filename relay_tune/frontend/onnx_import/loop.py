@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import (
@@ -23,6 +22,7 @@ from relay_tune.frontend.onnx_import.symbolic import known_dims
 from relay_tune.ir.dim import UNKNOWN, Dim, UnknownDim
 from relay_tune.ir.expr import Constant, Expr, If
 from relay_tune.ir.types import TensorType
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,6 +12,7 @@ from onnx import FunctionProto, GraphProto, ModelProto
 
 from relay_tune.arguments import require_regular
 from relay_tune.errors import InputError, ModelError, UnsupportedOperatorError
+from relay_tune.quick_dataclass import dataclass
 
 OLDEST_OPSET = 6
 NEWEST_OPSET = 28

@@ -8,13 +8,14 @@ and (de)quantization convert: floats by tables.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 from onnx import TensorProto
+
+from relay_tune.quick_dataclass import dataclass
 
 ROUNDINGS = ("up", "down", "nearest")
 """How a number between two powers of two is rounded to float8e8m0."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from onnx import AttributeProto, GraphProto
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.tensor import sparse_array, tensor_array
 from relay_tune.ir.expr import Expr
+from relay_tune.quick_dataclass import dataclass
 
 _TYPE_NAMES = {number: name for name, number in AttributeProto.AttributeType.items()}
 

@@ -6,7 +6,6 @@ Sequences that are long, or as long as only a run knows, are scanned by a recurs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, checked_axis, rank_of, shape_of
@@ -16,6 +15,7 @@ from relay_tune.frontend.onnx_import.open_sizes import axis_size
 from relay_tune.frontend.onnx_import.subgraph import Enter, Subgraph
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Expr
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from onnx import AttributeProto, NodeProto
 
 from relay_tune.errors import ModelError, NodeSpan, RelayError, UnsupportedOperatorError
 from relay_tune.ir.expr import Expr
 from relay_tune.ir.provenance import made_for
+from relay_tune.quick_dataclass import dataclass
 
 MAXIMUM_DEPTH = 48
 

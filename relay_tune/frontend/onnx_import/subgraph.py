@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from onnx import GraphProto
 
@@ -11,6 +10,7 @@ from relay_tune.errors import UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.ir.expr import Expr
+from relay_tune.quick_dataclass import dataclass
 
 MAXIMUM_UNROLLED_NODES = 16_384
 

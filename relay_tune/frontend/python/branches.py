@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from relay_tune.frontend.python.flow import Continuation, Exits, Flow, Lets, Steps, bound
 from relay_tune.frontend.python.names import always_leaves, assigned_names, surely_assigned
 from relay_tune.frontend.python.patterns import Patterns
 from relay_tune.frontend.python.scope import NameScope
 from relay_tune.ir.expr import Clause, Expr, If, Match
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ np.tril(x)           trilu(x, 0, upper=False)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from relay_tune.frontend.python.deferred import MATMUL
@@ -16,6 +15,7 @@ from relay_tune.op.arithmetic import multiply
 from relay_tune.op.math import sqrt
 from relay_tune.op.matrix import trilu
 from relay_tune.op.reduction import variance
+from relay_tune.quick_dataclass import dataclass
 
 Axes = int | tuple[int, ...] | None
 

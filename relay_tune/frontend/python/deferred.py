@@ -11,7 +11,7 @@ then puts in their place what they mean for these types.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -28,6 +28,7 @@ from relay_tune.op.division import divide
 from relay_tune.op.indexing import take
 from relay_tune.op.nn.matmul import batch_matmul, dense, matmul
 from relay_tune.op.shape import expand_dims, squeeze, transpose
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.std import prelude
 from relay_tune.typing.infer import infer_expr
 from relay_tune.typing.type_terms import holes

@@ -10,12 +10,12 @@ from __future__ import annotations
 import ast
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from relay_tune.frontend.python.expressions import Expressions
 from relay_tune.frontend.python.scope import Meaning, Missing, NameScope, Static
 from relay_tune.ir.expr import Call, Expr, Function, Let, Tuple, TupleGetItem, Var
+from relay_tune.quick_dataclass import dataclass
 
 Continuation: TypeAlias = Callable[[NameScope], Expr]
 """What happens next, given what the names mean by then."""

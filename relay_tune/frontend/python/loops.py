@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from relay_tune.frontend.python.branches import Branches
 from relay_tune.frontend.python.flow import Continuation, Exits, Lets, Steps, bound
@@ -29,6 +28,7 @@ from relay_tune.ir.expr import (
     VarPattern,
 )
 from relay_tune.ir.types import TensorType
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_text import type_text
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from relay_tune.errors import INITIALIZER, NodeSpan
 from relay_tune.ir.expr import Constant, Function, GlobalVar
 from relay_tune.ir.module import Module
+from relay_tune.quick_dataclass import dataclass
 
 WEIGHT_NAMES = "_relay_weight_names"
 """The attribute of a class that names those of its objects that are weights."""

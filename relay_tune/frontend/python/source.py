@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from tokenize import TokenError
 from typing import Any
 
 from relay_tune.arguments import did_you_mean
 from relay_tune.errors import InputError, ParseError, Span
+from relay_tune.quick_dataclass import dataclass
 
 _OTHER_LINE_ENDS = str.maketrans(dict.fromkeys("\v\f\x1c\x1d\x1e\x85\u2028\u2029", " "))
 """Characters that end a line for `str.splitlines`, but not for Python's parser."""

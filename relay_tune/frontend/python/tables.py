@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from relay_tune.quick_dataclass import dataclass
 
 BINARY: Mapping[type[ast.operator], str] = MappingProxyType(
     {

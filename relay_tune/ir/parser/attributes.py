@@ -10,8 +10,6 @@ brackets, `(value,)` a tuple of one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.errors import RelayError
 from relay_tune.ir.attribute_check import (
     AttributeMismatch,
@@ -25,6 +23,7 @@ from relay_tune.ir.literals import LiteralError, split_number
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.parser.cursor import Cursor
 from relay_tune.ir.parser.lexer import Token, TokenKind
+from relay_tune.quick_dataclass import dataclass
 
 _WORDS: dict[str, AttributeValue] = {"True": True, "False": False, "None": None, "nullptr": None}
 _NAME_KINDS = (TokenKind.NAME, TokenKind.KEYWORD, TokenKind.STRING)

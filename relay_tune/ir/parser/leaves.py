@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from relay_tune.ir.parser.cursor import Cursor
 from relay_tune.ir.parser.lexer import Token, TokenKind
 from relay_tune.ir.parser.scopes import Scopes
 from relay_tune.ir.types import GlobalTypeVar
+from relay_tune.quick_dataclass import dataclass
 
 BARE_LEAVES = frozenset({TokenKind.LOCAL, TokenKind.GRAPH, TokenKind.GLOBAL, TokenKind.NUMBER})
 

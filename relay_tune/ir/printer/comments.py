@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from relay_tune.ir.expr import Expr
 from relay_tune.ir.printer.atoms import AtomWriter
+from relay_tune.quick_dataclass import dataclass
 
 Annotate = Callable[[Expr], str]
 """What is to stand behind an expression; empty: nothing."""

@@ -8,7 +8,6 @@ program is no limit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from relay_tune.ir.expr import Expr, Function, If, Let, Match
 from relay_tune.ir.expression_scopes import ExpressionScope
@@ -16,6 +15,7 @@ from relay_tune.ir.printer.atoms import AtomWriter
 from relay_tune.ir.printer.comments import Comments
 from relay_tune.ir.printer.layout import Layout, plan_layout
 from relay_tune.ir.traversal import free_vars
+from relay_tune.quick_dataclass import dataclass
 
 _DEEPEST_INDENT = 20  # deeper blocks stand at this level, so that text grows linearly
 

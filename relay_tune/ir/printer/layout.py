@@ -7,11 +7,10 @@ scopes), before its first use there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.ir.expr import Expr, Let, Tuple, TupleGetItem
 from relay_tune.ir.expression_scopes import ExpressionScope, plan_scopes
 from relay_tune.ir.traversal import children, is_leaf, post_order, use_counts
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ The rules are those of the ONNX operator Resize. All of them are linear, so that
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
 
 from relay_tune.errors import InputError
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.size import is_multiple, is_symbolic, surely_less
 
 _LARGEST_DENOMINATOR = 1 << 20

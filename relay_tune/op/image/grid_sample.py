@@ -7,7 +7,6 @@ spatial axis first; -1 and 1 are the ends of the image.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import Any, Generic, TypeVar
@@ -20,6 +19,7 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, wide_dtype
 from relay_tune.op.image.interpolation import TAPS, method_name, neighbour_weights
 from relay_tune.op.layout_indices import compute_elements
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import (
     INDEX,
     Scalar,

@@ -7,7 +7,6 @@ neighbours on the original axis; images are resized one axis after the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from relay_tune.errors import InputError
 from relay_tune.op.elements import Array, number
 from relay_tune.op.image.coordinates import Position
 from relay_tune.op.layout_indices import compute_elements, quotient, remainder
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import (
     Scalar,
     Tensor,

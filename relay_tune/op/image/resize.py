@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from relay_tune.op.image.interpolation import (
     method_name,
 )
 from relay_tune.op.layout_indices import compute_elements, spatial_letters
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, cast
 from relay_tune.tensor.scalar_semantics import convert, numpy_dtype
 from relay_tune.typing.layout import parse_layout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import pi, sqrt
 from typing import Any
 
@@ -13,6 +12,7 @@ from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, elementwise, in_wide, normalized_axis, wide_dtype
 from relay_tune.op.layout_indices import compute_elements
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, binary, literal, select, unary
 from relay_tune.tensor.scalar_semantics import apply_unary, numpy_dtype
 from relay_tune.typing.relations.elementwise import identity

@@ -8,7 +8,6 @@ that is an ordinary pool.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ from relay_tune.op.nn.window_reduction import (
     sum_dtype,
 )
 from relay_tune.op.nn.windows import conjunction
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, literal, reduce, select
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.size import ceiling_quotient, is_symbolic

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from relay_tune.op.math import rsqrt, sqrt
 from relay_tune.op.reduction import mean as average
 from relay_tune.op.rounding import negative
 from relay_tune.op.shape import expand_dims, squeeze
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.typing.relations.nn import batch_norm as batch_norm_relation
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -11,6 +10,7 @@ from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, normalized_axis
 from relay_tune.op.layout_indices import compute_elements, quotient, remainder
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor
 from relay_tune.typing.relations.nn import bias_add as bias_add_relation
 from relay_tune.typing.relations.shape import batch_flatten as batch_flatten_relation

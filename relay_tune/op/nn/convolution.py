@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.ir.expr import ABSENT_FROM_KEYS, Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.another_name import another_name
 from relay_tune.op.nn.convolution_computation import convolution, convolution_reference
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.relations.convolution import conv as conv_relation
 
 

@@ -7,7 +7,6 @@ with affine indices.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,7 @@ from relay_tune.op.layout_indices import (
     whole,
 )
 from relay_tune.op.nn.windows import Windows, pad_data, windows_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce
 from relay_tune.typing.windows import window_count
 

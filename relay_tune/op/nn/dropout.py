@@ -7,7 +7,6 @@ what is kept grows, so that inference needs no factor.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -23,6 +22,7 @@ from relay_tune.op.elements import Array
 from relay_tune.op.random import RandomAttributes, uniform
 from relay_tune.op.selection import where
 from relay_tune.op.shape import reshape
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.typing.relations.elementwise import identity
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -21,6 +20,7 @@ from relay_tune.op.nn.window_reduction import (
     sum_dtype,
 )
 from relay_tune.op.nn.windows import Windows
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.typing.relations.pooling import global_pool as global_pool_relation

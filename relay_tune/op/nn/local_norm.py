@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from relay_tune.op.elements import Array, normalized_axis, wide_dtype
 from relay_tune.op.layout_indices import ReductionAxes, compute_elements
 from relay_tune.op.nn.moments import block_of, sum_over_blocks
 from relay_tune.op.nn.windows import conjunction
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import (
     Scalar,
     Tensor,

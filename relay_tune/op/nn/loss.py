@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, reg
 from relay_tune.op.elements import Array, index_inside, number, wide_dtype
 from relay_tune.op.index_check import is_index
 from relay_tune.op.layout_indices import ReductionAxes, cast_tensor, compute_elements
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import (
     Scalar,
     Tensor,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, broadcast_load, wide_dtype
 from relay_tune.op.layout_arrays import summation_array, sums_as
 from relay_tune.op.layout_indices import ReductionAxes, cast_tensor, compute_elements
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce
 from relay_tune.typing.relations import matmul as relations_matmul
 

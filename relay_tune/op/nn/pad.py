@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array
 from relay_tune.op.layout_indices import ZERO, compute_elements, remainder
 from relay_tune.op.nn.windows import pad_axes
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Literal, Scalar, Tensor, binary, index_value
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed

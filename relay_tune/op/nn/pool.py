@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from relay_tune.ir.expr import Attributes
@@ -25,6 +24,7 @@ from relay_tune.op.nn.window_reduction import (
     reduce_windows_array,
 )
 from relay_tune.op.nn.windows import Windows, windows_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Tensor
 from relay_tune.typing.relations.pooling import pool as pool_relation
 from relay_tune.typing.relations.support import as_tuple

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, reg
 from relay_tune.op.another_name import another_name
 from relay_tune.op.elements import Array, normalized_axis, wide_dtype
 from relay_tune.op.layout_indices import ReductionAxes, compute_elements
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, cast, literal, reduce, unary
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.typing.relations.nn import softmax as softmax_relation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -14,6 +13,7 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, number
 from relay_tune.op.layout_indices import compute_elements, quotient, remainder
 from relay_tune.op.nn.windows import conjunction, pad_axes
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, binary, select
 from relay_tune.typing.relations import layout as relations_layout
 from relay_tune.typing.relations.shape import dilate as dilate_relation

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.nn.convolution import ConvAttributes
 from relay_tune.op.nn.transposed_convolution_computation import (
     convolution_transpose,
     convolution_transpose_reference,
 )
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.relations.convolution import conv_transpose as conv_transpose_relation
 
 

@@ -12,7 +12,6 @@ is one group and the channels come last.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product as combinations
 from math import prod
 from typing import Any
@@ -41,6 +40,7 @@ from relay_tune.op.nn.convolution_computation import (
 )
 from relay_tune.op.nn.transposed_phases import PhaseGroup, Phases, phases_of
 from relay_tune.op.nn.windows import Windows, pad_data, windows_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, cast, literal, reduce, select
 from relay_tune.typing.layout import parse_layout
 from relay_tune.typing.relations.support import as_tuple

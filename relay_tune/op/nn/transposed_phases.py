@@ -8,10 +8,11 @@ k = k0 + (s / g) * j, for which i = q + (r + c - d * k0) / s - (d / g) * j.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 
 from relay_tune.op.layout_indices import quotient, remainder
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, binary
 from relay_tune.tensor.size import ceiling_quotient, is_symbolic
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from relay_tune.ir.expr import Attributes
@@ -11,6 +10,7 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array
 from relay_tune.op.image.resize import Resize2DAttributes, resize_array, resize_tensor
 from relay_tune.op.layout_indices import letter_sizes, spatial_letters
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Tensor
 from relay_tune.typing.relations.pooling import upsampling as upsampling_relation
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from relay_tune.op.layout_indices import compute_elements, spatial_letters
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Number, Scalar, Tensor, binary, literal, select
 from relay_tune.typing.layout import parse_layout
 from relay_tune.typing.relations.support import as_tuple

@@ -7,7 +7,6 @@ after:  add(nn.conv2d(%x, W * s), b * s)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -16,6 +15,7 @@ from relay_tune.ir.expr import Call, Constant, Expr
 from relay_tune.op_rules.matching import attribute
 from relay_tune.op_rules.table import OperatorTable
 from relay_tune.op_rules.typed import constant_of, recall
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

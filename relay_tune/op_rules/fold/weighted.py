@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from relay_tune.ir.expr import Call, Constant, Expr
 from relay_tune.op_rules.matching import tensor_type
 from relay_tune.op_rules.typed import constant_of, recall
+from relay_tune.quick_dataclass import dataclass
 
 LayerRule: TypeAlias = "Callable[[Call, Constant], WeightedLayer | None]"
 """rule(call, its weight, of floats) -> the layer; None if no axis counts its channels."""

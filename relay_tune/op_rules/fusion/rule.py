@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from relay_tune.ir.expr import Call
 from relay_tune.ir.operator import FusionKind
+from relay_tune.quick_dataclass import dataclass
 
 
 class Rows(Enum):

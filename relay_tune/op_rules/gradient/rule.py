@@ -8,10 +8,10 @@ adjoints of the arguments.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from relay_tune.ir.expr import Call, Expr
+from relay_tune.quick_dataclass import dataclass
 
 Adjoint: TypeAlias = "Expr | tuple[Adjoint, ...] | None"
 """The adjoint of a value: a tensor of its type, one for each field of a tuple, None for zero.

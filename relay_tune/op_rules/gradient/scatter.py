@@ -7,7 +7,6 @@ Where the largest or smallest is kept, the first one has: the data, then the upd
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
 
@@ -18,6 +17,7 @@ from relay_tune.op_rules.gradient.expressions import minus, number, product, quo
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule, GradientRules
 from relay_tune.op_rules.matching import attributes_of, static_shape, tensor_type
 from relay_tune.op_rules.typed import call, constant_of, reshape
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ others are errors. Operators that give every integer a meaning are not in the ta
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -20,6 +19,7 @@ from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.index_check import index_subject, require_indices
 from relay_tune.op_rules.matching import attributes_of
 from relay_tune.op_rules.table import OperatorTable
+from relay_tune.quick_dataclass import dataclass
 
 Path = tuple[int, ...]
 """The number of an argument and, where it is a tuple, of its field."""

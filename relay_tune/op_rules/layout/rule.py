@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.op_rules.layout.versions import Version, Versions
+from relay_tune.quick_dataclass import dataclass
 
 Conversion: TypeAlias = Callable[[Call, Versions], dict[Version, Expr] | None]
 """conversion(call of the original program, versions of its arguments) -> versions of its result, or

@@ -7,7 +7,7 @@ once, so transforms appear only at the borders between operators of different la
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from math import prod
 from typing import TypeAlias
@@ -17,6 +17,7 @@ from relay_tune.ir.provenance import made_as
 from relay_tune.op.logical_shape import result_shape
 from relay_tune.op_rules.matching import example_shape, rank, shape_code, static_shape
 from relay_tune.op_rules.typed import call, constant_of, reshape, tuple_of
+from relay_tune.quick_dataclass import dataclass
 
 CHANNELS_FIRST = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 CHANNELS_LAST = {3: "NWC", 4: "NHWC", 5: "NDHWC"}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from relay_tune.ir.expr import Constant, Expr
 from relay_tune.op_rules.matching import constant_data, rank, tensor_type
 from relay_tune.op_rules.typed import call, constant_of
+from relay_tune.quick_dataclass import dataclass
 
 INT32_MAX = 2**31 - 1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from relay_tune.ir.expr import Constant, Expr
 from relay_tune.op_rules.fold.weighted import WeightedLayer, channel_vector
 from relay_tune.op_rules.matching import attribute, operator_call, operator_name, rank
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ take(W, %i, axis=0)                    rows of W
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from relay_tune.ir.expr import Call, Constant, Expr
 from relay_tune.op_rules.matching import attribute, operator_call, rank, transpose_axes
 from relay_tune.op_rules.table import OperatorTable
 from relay_tune.op_rules.typed import recall
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.op_rules.matching import operator_call
 from relay_tune.op_rules.sums.concatenations import Concatenations
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.codegen.direct.words import Call
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.direct.code import function_address, new_words
 from relay_tune.runtime.native_session import NativeSession
 

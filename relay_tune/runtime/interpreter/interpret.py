@@ -13,7 +13,6 @@ array(3.)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -41,6 +40,7 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import children
 from relay_tune.op_rules.indices.uses import require_valid_indices, value_type
 from relay_tune.op_rules.typed import result_type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.interpreter.inputs import bind_inputs
 from relay_tune.runtime.interpreter.matching import first_match
 from relay_tune.runtime.interpreter.values import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from relay_tune.ir.expr import Constructor, Expr, Function
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TupleType, Type
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(slots=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from relay_tune.errors import InputError
 from relay_tune.ir.dtypes import DTYPES
+from relay_tune.quick_dataclass import dataclass
 
 Array = np.ndarray[Any, Any]
 

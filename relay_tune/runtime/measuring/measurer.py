@@ -16,7 +16,6 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from itertools import count
 from types import TracebackType
 
@@ -25,6 +24,7 @@ from relay_tune.codegen.native_runtime.runtime_text import runtime_text
 from relay_tune.codegen.repeat_function import repeat_text
 from relay_tune.codegen.target import Target
 from relay_tune.errors import TuningError
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.measuring.data_folder import data_folder
 from relay_tune.runtime.measuring.inputs import MeasureInputs, save_inputs
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from typing import IO, Any
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.packing import PackedAxis, PackRecipe
 
 LENGTH_BYTES = 8

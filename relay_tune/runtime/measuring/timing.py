@@ -8,8 +8,9 @@ distance from there to the median is kept as the spread.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from statistics import median
+
+from relay_tune.quick_dataclass import dataclass
 
 SAMPLE_SECONDS = 0.5e-3
 """At least so long: thousands of steps of the clock, and longer than threads take to wake up."""

@@ -19,11 +19,11 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import IO, Any
 
 from relay_tune.codegen.worker_process import die_with_parent
 from relay_tune.errors import BuildError
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.measuring.address_limit import limit_address_space
 from relay_tune.runtime.measuring.candidate import CandidateRun, OutOfBoundsError, WrongAnswerError
 from relay_tune.runtime.measuring.cold_constants import ConstantCopies

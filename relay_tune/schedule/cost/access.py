@@ -13,13 +13,14 @@ Windows that overlap read elements again, and loads that lie beside each other w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import PAGE_BYTES
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.byte_lookup import looked_up_byte
 from relay_tune.tensor.expression import Axis, Scalar, Tensor

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd, prod
 from types import MappingProxyType
 
 from relay_tune.machine.machine import LINE_BYTES
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
 from relay_tune.schedule.cost.access import Access
 from relay_tune.schedule.cost.tile import Tile, distinct_places, neighbours

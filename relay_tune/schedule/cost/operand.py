@@ -8,10 +8,10 @@ serves the load.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from relay_tune.machine.machine import Machine
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.cost.access import Access
 from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.schedule.cost.rows import crowding, one_stream, outgrown, partial_row

@@ -10,11 +10,11 @@ nothing of a processor but what its caches hold and how fast they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from operator import attrgetter
 
 from relay_tune.machine.machine import LINE_BYTES
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
 from relay_tune.schedule.cost.cache_sets import crowded_bytes, reloaded_bytes
 from relay_tune.schedule.cost.operand import Operand, bandwidth_of, operands, stored_cycles

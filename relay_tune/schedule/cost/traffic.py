@@ -14,10 +14,10 @@ may stand around it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import mul
 
 from relay_tune.machine.machine import Machine
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.access import Access
 from relay_tune.schedule.cost.fetched_operands import asks_for_next_part, fetched_ahead

@@ -8,8 +8,9 @@ lie side by side is one load where all lanes take the same word.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.cost.access import Access, with_siblings
 from relay_tune.schedule.nests.made_words import in_row, made_words
 from relay_tune.schedule.nests.nest import Nest

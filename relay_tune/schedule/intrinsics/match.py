@@ -11,12 +11,12 @@ pairs of bfloat16, `group_size` is 2 and `row_size` 32.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from relay_tune.machine.intrinsic import TileCosts
 from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import TilePattern
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nests.nest import Nest, with_roots

@@ -13,8 +13,8 @@ combined together, which takes fewer shuffles, and the rows are then the lanes o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loops.loop_shapes import loop_over, over_lanes
 from relay_tune.tensor.expression import (

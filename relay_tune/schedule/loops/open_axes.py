@@ -12,8 +12,9 @@ work under a mask.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.tensor.expression import Axis, Scalar, binary, index_value
 from relay_tune.tensor.size import is_symbolic, surely_less

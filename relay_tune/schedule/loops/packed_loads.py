@@ -10,9 +10,9 @@ loaded so many that sums went to the stack: 820 us instead of 525.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.packing import PackedAxis, PackedConstant, PackRecipe
 from relay_tune.tensor.affine import Affine, axis_affine

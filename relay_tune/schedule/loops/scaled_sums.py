@@ -16,11 +16,11 @@ the inner sum begins.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce as fold
 from math import prod
 from operator import mul
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import axis_affine

@@ -18,9 +18,9 @@ Products of matrices keep their single level: all their registers hold results.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, log, prod
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.expression import Axis, Scalar
 from relay_tune.tensor.size import is_symbolic

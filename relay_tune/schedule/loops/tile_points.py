@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.loops.packed_loads import PackedLoad
 from relay_tune.tensor.expression import Axis, Scalar
 

@@ -7,8 +7,8 @@ after:   z[i, o] = relu(sum(k) x[i, k] * w[k, o] + bias[o])                     
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.index_divisions import split_divisions
 from relay_tune.schedule.nests.inline import Stage
 from relay_tune.schedule.nests.regions import Region, by_phases, regions_of

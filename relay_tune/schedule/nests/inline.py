@@ -12,9 +12,9 @@ under x * sigmoid(x) is read once and can take both into its loops.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.regions import regions_of
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import (

@@ -9,10 +9,11 @@ elements that need no reduction. Accesses are flat:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from relay_tune.machine.pattern import TilePattern
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, index_value
 from relay_tune.tensor.index import can_fuse, simplify
 

@@ -12,9 +12,10 @@ not where an algorithm wants all periods in one nest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, reduce
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.regions import Period, Region, are_lanes, periods
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Load, Scalar, binary

@@ -10,8 +10,8 @@ concatenated one, without a test for each element.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.index_divisions import split_divisions
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import (

@@ -7,8 +7,9 @@ leaves read what stands for their operands now; constants that nothing reads any
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.deferred_array import ConstantData, array_of, deferred
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Load, Scalar, Tensor

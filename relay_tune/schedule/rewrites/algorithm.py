@@ -11,7 +11,7 @@ the record.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, field, fields
 from functools import reduce
 from math import inf
 from operator import add
@@ -19,6 +19,7 @@ from typing import Any
 
 from relay_tune.errors import InputError
 from relay_tune.machine.machine import Machine
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy, Exactness
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nests.constant_stages import fold_constant_stages

@@ -26,10 +26,11 @@ in a line, and nothing is copied into panels.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from relay_tune.machine.machine import LINE_ELEMENTS
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.nests.carried_sums import parts_of, with_carried_sum
 from relay_tune.schedule.nests.nest import Nest

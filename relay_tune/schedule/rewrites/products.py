@@ -9,9 +9,9 @@ of whose weights another form is worth storing, as parts for matrix registers or
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Binary, Cast, Load, Reduce, Scalar, Tensor, reduce
 from relay_tune.tensor.scalar_semantics import Array

@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import accumulate, islice, pairwise
 from math import prod
 from operator import mul
 
 from relay_tune.ir.dtypes import DTYPES
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.nests.sliding_windows import sliding_axes
 from relay_tune.schedule.row_groups.row_axes import RowAxis, row_axes

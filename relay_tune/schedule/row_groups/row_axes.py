@@ -10,8 +10,8 @@ the nest count them, in order, and all others stay within a row:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.size import is_symbolic, nominal

@@ -14,12 +14,13 @@ of its own whose rows are counted when the program runs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import prod
 
 from relay_tune.errors import InputError
 from relay_tune.ir.dtypes import DTYPES
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.nest import Nest, fuse_axes, with_roots
 from relay_tune.schedule.packing import PackedConstant
 from relay_tune.schedule.row_groups.groups import Member, RowGroup

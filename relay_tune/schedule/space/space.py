@@ -8,10 +8,11 @@ combination that passes the rule gives correct code; the rule only leaves out wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from relay_tune.machine.machine import Machine
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.access import NOTHING_NEAR, Near
 from relay_tune.schedule.cost.analysis import NestAnalysis, analyse

@@ -10,10 +10,10 @@ determines are read directly, others are summed over first:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce as fold
 from itertools import product
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import constant, variable
 from relay_tune.tensor.derivative.inverse import (
     Digits,

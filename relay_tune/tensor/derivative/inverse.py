@@ -18,9 +18,9 @@ Halide", SIGGRAPH 2018, section 4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import (
     INDEX,

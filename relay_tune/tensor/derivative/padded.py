@@ -10,8 +10,8 @@ is left out by a condition inside the sum.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.derivative.scalar_adjoints import is_polynomial
 from relay_tune.tensor.expression import (

@@ -9,9 +9,9 @@ among them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.derivative.other_factors import other_factors
 from relay_tune.tensor.derivative.refusal import UnderivableError
 from relay_tune.tensor.derivative.scalar_adjoints import guarded

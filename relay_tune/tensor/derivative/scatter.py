@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.derivative.scalar_adjoints import Guard, Guarded
 from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, literal, unary
 from relay_tune.tensor.loops import Buffer, LoopBuilder

@@ -16,7 +16,6 @@ the gates of recurrent networks one product stands for several, not all of which
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
@@ -28,6 +27,7 @@ from relay_tune.ir.traversal import children, post_order, rewrite_with_original
 from relay_tune.op_rules.columns import PRODUCTS, taken_columns
 from relay_tune.op_rules.matching import static_shape
 from relay_tune.op_rules.typed import call, constant_of, recall
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.branches.activation import branch_plan, has_branches
 from relay_tune.transform.module_pass import map_scopes, same_scope
 

@@ -14,7 +14,7 @@ uses it, where it was a copy before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from relay_tune.ir.expr import Call, Expr
@@ -22,6 +22,7 @@ from relay_tune.ir.expression_scopes import ExpressionScope, ScopePlan
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.op_rules.fusion.table import fusion_rule
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.branches.activation import branch_plan, has_branches
 from relay_tune.transform.module_pass import map_scopes, same_scope
 

@@ -24,13 +24,13 @@ bindings to give faster programs" (ICFP 1996), section 3.1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relay_tune.ir.expr import Expr, Function, Let, Var
 from relay_tune.ir.expression_scopes import ExpressionScope, opens_branch, plan_scopes
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, free_vars, post_order, rebuild
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.branches.activation import has_branches, used_nodes
 from relay_tune.transform.language.graph_normal_form import ordered_nodes
 from relay_tune.transform.module_pass import map_scopes, same_scope

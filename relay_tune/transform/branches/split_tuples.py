@@ -8,7 +8,6 @@ So each field is computed where it is needed, and closures keep no more than tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relay_tune.ir.expr import Expr, Let, Tuple, TupleGetItem, Var
@@ -16,6 +15,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import is_leaf, post_order, rewrite_with_original
 from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.op_rules.typed import resolved_item, tuple_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.module_pass import map_functions, with_body
 
 

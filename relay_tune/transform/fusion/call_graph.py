@@ -7,7 +7,7 @@ on a graph that is walked from its results, so one sweep is enough.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.expr import Call, Expr, Tuple
@@ -16,6 +16,7 @@ from relay_tune.ir.traversal import children, post_order
 from relay_tune.ir.types import TensorType
 from relay_tune.op_rules.fusion.rule import FusionRule
 from relay_tune.op_rules.fusion.table import fusion_rule
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.module_pass import same_scope
 
 FURTHEST_SEARCH = 256

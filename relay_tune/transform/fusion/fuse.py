@@ -13,7 +13,6 @@ concatenations along the outermost axis.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relay_tune.arguments import whole_number
@@ -23,6 +22,7 @@ from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.ir.types import FuncType, Type
 from relay_tune.op.primitive_views import RESHAPE_ONLY
 from relay_tune.op_rules.fusion.table import fusion_rule
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.effects import module_has_effects
 from relay_tune.transform.fusion.call_graph import (
     CallNode,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from relay_tune.ir.expr import Expr
 from relay_tune.ir.operator import FusionKind
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.fusion.call_graph import CallNode, argument_leaves
 
 ANCHORS = (FusionKind.REDUCTION, FusionKind.OUTPUT_FUSABLE, FusionKind.OPAQUE, FusionKind.TUPLE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.ir.expr import (
     Call,
@@ -27,6 +27,7 @@ from relay_tune.ir.trampoline import Recursive, run
 from relay_tune.ir.traversal import children, pattern_vars, post_order
 from relay_tune.ir.types import RefType
 from relay_tune.op_rules.gradient.table import GRADIENT
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.ruled import RuledFunction
 from relay_tune.transform.gradient.typed_nodes import type_of

@@ -24,11 +24,12 @@ and the adjoint of that linear function is forward mode; from the other side it 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.operator import find_operator
 from relay_tune.ir.types import FuncType, TupleType, Type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.typed_nodes import type_of
 from relay_tune.typing.relations.derivative_rules import is_differentiable

@@ -15,7 +15,7 @@ adjoint of what a cell holds is kept in a second cell.)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.ir.dtypes import is_float
 from relay_tune.ir.expr import Constructor
@@ -29,6 +29,7 @@ from relay_tune.ir.types import (
     TypeCall,
     TypeVar,
 )
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.names import Names, title
 from relay_tune.typing.type_terms import substitute_vars
 

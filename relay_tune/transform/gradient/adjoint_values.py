@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 from relay_tune.ir.expr import Expr, Function, Var
@@ -10,6 +10,7 @@ from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import UNIT, TensorType, TupleType, Type
 from relay_tune.op_rules.gradient.expressions import plus, zeros_of
 from relay_tune.op_rules.gradient.rule import Adjoint
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.adjoint_types import AdjointData, AdjointTypes, header_of
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.typed_nodes import (

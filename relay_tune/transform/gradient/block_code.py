@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.ir.expr import Expr, Var
 from relay_tune.ir.types import UNIT, TupleType, Type
 from relay_tune.op_rules.gradient.rule import Adjoint
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.activity import Activity
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.adjoint_values import (

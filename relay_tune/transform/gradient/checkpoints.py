@@ -17,7 +17,6 @@ that join equal values see other ones. It is no kernel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relay_tune.errors import BuildError
 from relay_tune.ir.expr import Call, Constant, Expr, Function, GlobalVar, Var
@@ -25,6 +24,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op_rules.gradient.rule import Adjoint
 from relay_tune.op_rules.typed import call
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.block_code import BlockCode
 from relay_tune.transform.gradient.stand_ins import (

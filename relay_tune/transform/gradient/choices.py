@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relay_tune.ir.expr import Expr, If, Match, Pattern, Var
 from relay_tune.ir.traversal import free_vars, pattern_vars
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.swept import Swept
 from relay_tune.transform.gradient.typed_nodes import matched
 

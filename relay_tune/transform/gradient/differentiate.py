@@ -28,7 +28,7 @@ ordinary program.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from relay_tune.errors import BuildError, RelayError, Span
@@ -37,6 +37,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.op_rules.gradient.requests import DERIVATIVE
 from relay_tune.op_rules.matching import is_opaque_function
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.calls import SMALL, differentiated_with, inlined, reachable
 from relay_tune.transform.gradient.level import differentiated
 from relay_tune.transform.gradient.names import Names

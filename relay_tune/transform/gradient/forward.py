@@ -8,7 +8,7 @@ first. A tangent that is zero is None here and has no code.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from relay_tune.ir.expr import (
@@ -38,6 +38,7 @@ from relay_tune.ir.trampoline import Recursive
 from relay_tune.ir.types import UNIT, TupleType, Type
 from relay_tune.op_rules.gradient.rule import Adjoint
 from relay_tune.op_rules.gradient.table import tangents_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.activity import Activity
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.adjoint_values import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Tuple, Var
 from relay_tune.ir.module import Module
@@ -12,6 +12,7 @@ from relay_tune.ir.traversal import post_order
 from relay_tune.op_rules.gradient.expressions import one
 from relay_tune.op_rules.gradient.rule import Adjoint
 from relay_tune.op_rules.matching import attributes_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.activity import Activity
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.adjoint_values import AdjointValues, UserValues

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.ir.module import Module
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass

@@ -27,7 +27,7 @@ that is computed again, `checkpoint(@f)` (`checkpoints.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Tuple, Var
 from relay_tune.ir.module import Module
@@ -36,6 +36,7 @@ from relay_tune.ir.traversal import free_vars, post_order, rewrite_with_original
 from relay_tune.ir.types import FuncType, Type
 from relay_tune.op_rules.gradient.requests import CHECKPOINT, REQUESTS, RULES
 from relay_tune.op_rules.matching import attributes_of, is_opaque_function
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.added_rules import (
     AddedRule,
     Pullback,

@@ -17,13 +17,14 @@ has no code; only where branches or functions must return one, zero is written d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, If, Let, Match, Var
 from relay_tune.ir.provenance import made_for
 from relay_tune.ir.traversal import free_vars
 from relay_tune.ir.types import UNIT, TupleType, Type
 from relay_tune.op_rules.gradient.rule import Adjoint
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.block_code import BlockCode, Knowledge
 from relay_tune.transform.gradient.branches import arms_of, sweep_choice
 from relay_tune.transform.gradient.checkpoints import Checkpoint, arguments_again, function_again

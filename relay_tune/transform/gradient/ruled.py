@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relay_tune.errors import BuildError
 from relay_tune.ir.expr import Call, Expr, Function, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator, find_operator
 from relay_tune.op_rules.matching import attributes_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.stand_ins import (
     bindings_of,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from relay_tune.ir.expr import Expr, Var
 from relay_tune.ir.trampoline import Recursive
 from relay_tune.ir.traversal import rewrite
 from relay_tune.op_rules.gradient.rule import Adjoint
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.typed_nodes import Binding, let_block
 
 Adjoints = dict[Var, Adjoint]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.expr import Constructor, Function, Var
 from relay_tune.ir.traversal import rewrite
 from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import UNIT, GlobalTypeVar, TensorType, Type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.names import Names, title
 from relay_tune.transform.module_pass import with_body
 from relay_tune.typing.type_terms import map_leaves

@@ -29,7 +29,6 @@ there. The form is that of C. Flanagan et al., "The essence of compiling with co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relay_tune.ir.expr import Expr, Function, If, Let, Match
@@ -37,6 +36,7 @@ from relay_tune.ir.expression_scopes import opens_block, plan_scopes
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order
 from relay_tune.op_rules.matching import is_opaque_function
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.language.let_blocks import LetBlocks, is_atom
 from relay_tune.transform.module_pass import map_functions, with_body
 

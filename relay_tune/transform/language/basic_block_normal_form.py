@@ -28,13 +28,13 @@ of evaluation. A node that several blocks share does not: a let says where it is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relay_tune.ir.expr import Expr
 from relay_tune.ir.expression_scopes import ExpressionScope, opens_block, opens_scope, plan_scopes
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.effects import may_have_effect
 from relay_tune.transform.language.let_blocks import LetBlocks, is_atom
 from relay_tune.transform.module_pass import map_functions, with_body

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from string import ascii_lowercase
 
 from relay_tune.ir.expr import (
@@ -27,6 +27,7 @@ from relay_tune.ir.traversal import children, free_vars, map_pattern_vars, rebui
 from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import UNIT, FuncType, GlobalTypeVar, Type, TypeCall
 from relay_tune.op_rules.matching import is_opaque_function
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.language.let_blocks import is_atom
 from relay_tune.typing.type_terms import parts, with_parts
 

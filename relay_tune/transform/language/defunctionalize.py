@@ -44,12 +44,13 @@ constructors and functions that are used as values are made closures.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from relay_tune.errors import BuildError
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.language.a_normal_form import ToANormalForm
 from relay_tune.transform.language.closure_data import ClosureData
 from relay_tune.transform.language.eta_expand import EtaExpand

@@ -34,13 +34,14 @@ Afterwards constructors are only called, which back ends know how to do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from string import ascii_lowercase
 from typing import ClassVar
 
 from relay_tune.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import FuncType, Type, TypeVar
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.language.operands import rewrite_operands
 from relay_tune.transform.module_pass import map_functions
 from relay_tune.typing.infer import infer_types

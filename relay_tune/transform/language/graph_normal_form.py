@@ -21,13 +21,13 @@ also stays where its annotation says less than the type of its value: `?` for a 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import children, free_vars, post_order, rewrite_with_original
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.module_pass import map_scopes, same_scope
 
 

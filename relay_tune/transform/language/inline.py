@@ -24,7 +24,7 @@ function that was inlined everywhere disappears, unless it is the entry.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from relay_tune.ir.expr import NO_ATTRIBUTES, Call, Expr, Function, GlobalVar, Let, Var
@@ -32,6 +32,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order, rewrite
 from relay_tune.ir.types import Type
 from relay_tune.op_rules.matching import is_opaque_function
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.language.fresh_copy import fresh_copy
 from relay_tune.transform.language.let_blocks import is_atom
 from relay_tune.transform.language.operands import rewrite_operands

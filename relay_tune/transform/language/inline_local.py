@@ -27,7 +27,6 @@ types of the arguments are those of the parameters: then all other types stay as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relay_tune.ir.expr import Call, Expr, Function, Let, Var
@@ -35,6 +34,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, free_vars, post_order, rewrite_with_original
 from relay_tune.ir.types import FuncType
 from relay_tune.op_rules.matching import is_opaque_function
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.language.basic_block_normal_form import ToBasicBlockNormalForm
 from relay_tune.transform.language.fresh_copy import fresh_copy
 from relay_tune.transform.language.inline import inlined_call

@@ -7,7 +7,7 @@ which instance, and the expression is copied for that one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relay_tune.errors import BuildError
 from relay_tune.ir.expr import (
@@ -35,6 +35,7 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.trampoline import Recursive, run
 from relay_tune.ir.traversal import map_pattern_vars
 from relay_tune.ir.types import UNIT, FuncType, RefType, TupleType, Type
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.language.polymorphism import is_polymorphic, settled, type_arguments
 from relay_tune.typing.type_terms import substitute_vars
 from relay_tune.typing.type_text import type_text

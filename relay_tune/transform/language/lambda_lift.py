@@ -29,7 +29,7 @@ The transformation is that of T. Johnsson, "Lambda lifting", 1985.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Var
@@ -37,6 +37,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import free_vars, post_order, rewrite
 from relay_tune.ir.types import Type, TypeVar
 from relay_tune.op_rules.matching import is_opaque_function
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.language.fresh_copy import fresh_copy
 from relay_tune.transform.language.polymorphism import is_polymorphic
 from relay_tune.transform.language.type_variables import free_type_variables

@@ -7,7 +7,7 @@ in several blocks is bound in the innermost block that contains them all.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.ir.expr import Constant, Constructor, Expr, Function, GlobalVar, Let, Var
 from relay_tune.ir.expression_scopes import ExpressionScope, ScopePlan
@@ -15,6 +15,7 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.trampoline import Recursive, run
 from relay_tune.ir.traversal import children, rebuild
 from relay_tune.op_rules.matching import is_opaque_function
+from relay_tune.quick_dataclass import dataclass
 
 Visit = Recursive[Expr]
 

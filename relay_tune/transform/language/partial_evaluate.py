@@ -34,12 +34,13 @@ evaluation for higher-order languages with state", 1999.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.trampoline import run
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.transform.language.a_normal_form import ToANormalForm
 from relay_tune.transform.language.partial_evaluator import PartialEvaluator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import map_pattern_vars
 from relay_tune.ir.types import FuncType
 from relay_tune.op_rules.matching import is_opaque_function
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.fold_constants import FoldConstants
 from relay_tune.transform.language.partial_values import (
     Activation,

@@ -7,7 +7,7 @@ will evaluate to: a tensor, a tuple of values, a value of a data type, a closure
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from relay_tune.ir.expr import (
     VarPattern,
 )
 from relay_tune.ir.types import Type
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(slots=True, eq=False)

@@ -23,13 +23,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from relay_tune.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rewrite_with_original
 from relay_tune.ir.types import TensorType
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.infer import infer_types
 
 LARGEST_COMPARED = 4096

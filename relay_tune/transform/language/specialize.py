@@ -34,12 +34,13 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from relay_tune.errors import BuildError
 from relay_tune.ir.expr import Expr, Function, GlobalVar
 from relay_tune.ir.module import Module
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.effects import closure_makers, effectful_nodes, module_has_effects
 from relay_tune.transform.language.instances import Instance, InstanceCopy
 from relay_tune.transform.language.polymorphism import is_polymorphic

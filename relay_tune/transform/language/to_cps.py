@@ -31,7 +31,7 @@ as before. See A. Appel, "Compiling with continuations", 1992.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from relay_tune.ir.expr import (
@@ -53,6 +53,7 @@ from relay_tune.ir.trampoline import Recursive, run
 from relay_tune.ir.traversal import children, map_pattern_vars, rebuild
 from relay_tune.ir.types import UNIT, FuncType, Type, TypeVar
 from relay_tune.op_rules.matching import is_opaque_function
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.language.a_normal_form import ToANormalForm
 from relay_tune.transform.language.eta_expand import EtaExpand
 from relay_tune.transform.language.let_blocks import is_atom

@@ -26,7 +26,7 @@ makes a direct program of what is left.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from relay_tune.errors import BuildError
@@ -34,6 +34,7 @@ from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import rewrite
 from relay_tune.ir.types import FuncType, Type, TypeVar
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.module_pass import with_body
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_terms import substitute_vars

@@ -6,11 +6,10 @@ is unfolded only if something that is known of an argument has become smaller.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.ir.expr import Function, Let
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import free_vars, post_order
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.call_graph import recursive_groups, used_globals
 
 Sizes = tuple[int | None, ...]

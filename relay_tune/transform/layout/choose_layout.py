@@ -18,7 +18,7 @@ after:  let %v: Tensor[(1, ?, ?, 8), float32] = nn.conv2d(..); concatenate((%v, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from relay_tune.codegen.target import native_target
@@ -32,6 +32,7 @@ from relay_tune.machine.machine import Machine
 from relay_tune.op_rules.layout.pointwise import is_pointwise, pointwise
 from relay_tune.op_rules.layout.table import LAYOUT
 from relay_tune.op_rules.layout.versions import CHANNELS_LAST, Version, Versions, last_order
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.layout.kernel_cost import kernel_cycles
 from relay_tune.transform.module_pass import map_scopes, same_scope

@@ -19,7 +19,7 @@ only, as a maximum over windows does, moves those of its data. Annotations mean 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from relay_tune.errors import InputError
@@ -32,6 +32,7 @@ from relay_tune.op_rules.quantize.affine import BYTES
 from relay_tune.op_rules.quantize.annotations import added_bias
 from relay_tune.op_rules.quantize.questions import passed_through, summed
 from relay_tune.op_rules.typed import call, constant_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.module_pass import with_body
 from relay_tune.transform.quantize.layers import (
     Names,

@@ -19,7 +19,7 @@ The result computes in float32 what integers will, to their rounding. B is b in 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from typing import ClassVar
 
@@ -30,6 +30,7 @@ from relay_tune.ir.expr import Expr
 from relay_tune.ir.module import Module
 from relay_tune.op_rules.quantize.annotations import Observation, observation
 from relay_tune.op_rules.typed import call, constant_of
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.module_pass import rewrite_calls
 from relay_tune.transform.quantize.stored_type import StoredType
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from relay_tune.errors import NodeSpan
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem, Var
@@ -14,6 +13,7 @@ from relay_tune.op_rules.fold.weighted import WeightedLayer
 from relay_tune.op_rules.matching import tensor_type
 from relay_tune.op_rules.quantize.annotations import operator_title
 from relay_tune.op_rules.quantize.questions import integer_layer_of
+from relay_tune.quick_dataclass import dataclass
 
 CONTROL_FLOW = "it is inside of control flow"
 NO_RULE = "it has no form in integers"

@@ -9,12 +9,12 @@ machine multiplies bytes (`relay_tune.transform.compute_in_integers`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relay_tune.ir.expr import Expr
 from relay_tune.ir.module import Module
 from relay_tune.op_rules.quantize.table import STORES
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.fold_constants import FoldConstants
 from relay_tune.transform.module_pass import rewrite_calls
 

@@ -12,11 +12,12 @@ A group, all tensors that are terms of each other's sums, does if
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.calls import reachable
 from relay_tune.transform.row_sums.flow import Flow, Form
 from relay_tune.transform.row_sums.slots import Cell, direct_cells, root_of

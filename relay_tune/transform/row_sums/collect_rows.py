@@ -27,12 +27,12 @@ recursion, with another rounding than before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.op_rules.row_sums import row_sum
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.row_sums.choose import collected_cells, recursive_functions
 from relay_tune.transform.row_sums.flow import flow_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from relay_tune.ir.expr import (
@@ -31,6 +31,7 @@ from relay_tune.ir.traversal import children, free_vars, pattern_vars, post_orde
 from relay_tune.ir.types import TensorType
 from relay_tune.op_rules.matching import is_opaque_function, tensor_type
 from relay_tune.op_rules.row_sums import RowTotal, addends, is_zero, row_sum
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.row_sums.linear_uses import repeated_values
 from relay_tune.transform.row_sums.slots import Cell, Slot, Slots, direct_cells, has_data
 from relay_tune.typing.call_graph import used_globals

@@ -11,7 +11,6 @@ a value on.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
 
@@ -31,6 +30,7 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.op_rules.row_sums import addends, is_zero
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.branches.activation import branch_plan, used_nodes
 from relay_tune.transform.module_pass import same_scope
 

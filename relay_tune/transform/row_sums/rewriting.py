@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 from relay_tune.ir.expr import (
@@ -26,6 +26,7 @@ from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import TupleType, Type
 from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.op_rules.row_sums import addends, row_sum
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.constructors import Definitions
 from relay_tune.transform.gradient.names import Names
 from relay_tune.transform.gradient.typed_nodes import (

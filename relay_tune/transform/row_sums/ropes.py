@@ -14,13 +14,13 @@ Experience, 1995). At the end all rows are written behind each other, in place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.expr import Call, Constructor, Expr, Function
 from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import GlobalTypeVar, TensorType, TupleType, Type
 from relay_tune.op_rules.typed import call
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.names import Names, title
 from relay_tune.transform.gradient.typed_nodes import (
     constructed,

@@ -12,12 +12,13 @@ parameters: one for all values of it. Slots of values that flow into each other 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from relay_tune.ir.expr import Constructor
 from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import GlobalTypeVar, TensorType, TupleType, Type, TypeCall
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(eq=False, slots=True)

@@ -7,10 +7,10 @@ fit.best                        # those that choose better on the kernels that w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relay_tune.machine.coefficients import Coefficients
 from relay_tune.machine.machine import Machine
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tuning.fit.costs import Costs
 from relay_tune.tuning.fit.least_squares import Measured, fitted
 from relay_tune.tuning.fit.observations import Observation

@@ -11,11 +11,11 @@ mean little. Coefficients that only decide where something begins have no slope:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from relay_tune.machine.coefficients import FITTED, Coefficients, is_possible, nearest_possible
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tuning.fit.costs import Costs
 
 STEPS = 6

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 import logs
 from relay_tune.codegen.target import Target
 from relay_tune.codegen.version import CODE_VERSION
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.tuning.fit.fit import Fit, TooLittle, fit_coefficients

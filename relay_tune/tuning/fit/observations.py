@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import inf
 
 import logs
 from relay_tune.errors import RelayError
 from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import lower_function
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.plan import Plan, plan_program, read_schedule

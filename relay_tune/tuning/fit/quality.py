@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tuning.fit.least_squares import Measured
 
 

@@ -7,10 +7,10 @@ The precisions of a layer are data: a further one (bfloat16, weights of few bits
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from relay_tune.quantization.options import FLOAT32, INT8
+from relay_tune.quick_dataclass import dataclass
 from search import Choice, Genome, Space
 
 Precisions: TypeAlias = Mapping[str, str]

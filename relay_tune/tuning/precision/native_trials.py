@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import chain
 from math import sqrt
@@ -17,6 +17,7 @@ from relay_tune.quantization.calibrated import Calibrated
 from relay_tune.quantization.loss import mean_loss
 from relay_tune.quantization.options import INT8
 from relay_tune.quantization.programs import results
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.model import Model
 from relay_tune.tuning.precision.choice import Precisions, layers_in
 from relay_tune.tuning.precision.trials import Measured

@@ -11,13 +11,13 @@ compared: with so few builds they predict held-out ones worse (docs/decisions/00
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tuning.precision.choice import PrecisionSpace
 from search import Genome
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import hypot, isfinite
 from statistics import median
 
 from relay_tune.quantization.choose import worst_first
 from relay_tune.quantization.options import INT8
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.time_limit import TimeIsOver, time_limit
 from relay_tune.tuning.precision.choice import Precisions, PrecisionSpace, layers_in
 from relay_tune.tuning.precision.ladder import by_loss_for_time, rung

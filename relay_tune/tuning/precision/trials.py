@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tuning.precision.choice import Precisions
 
 

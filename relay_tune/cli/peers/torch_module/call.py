@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from torch import Tensor
+
+from relay_tune.quick_dataclass import dataclass
 
 Array = np.ndarray[Any, Any]
 

@@ -10,7 +10,6 @@ over it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of, shape_of, static_dim
@@ -20,6 +19,7 @@ from relay_tune.frontend.onnx_import.types import is_float
 from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.dim_arithmetic import multiply
 from relay_tune.ir.expr import Expr
+from relay_tune.quick_dataclass import dataclass
 
 Label = str | int
 Labels = tuple[Label, ...]

@@ -7,8 +7,6 @@ The positions and weights of `resize_taps` as expressions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of
 from relay_tune.frontend.onnx_import.open_sizes import axis_size, numbers_below
@@ -17,6 +15,7 @@ from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
 from relay_tune.frontend.onnx_import.types import is_float
 from relay_tune.ir.dim import Dim, UnknownDim
 from relay_tune.ir.expr import Expr
+from relay_tune.quick_dataclass import dataclass
 
 _REPEATS = (
     ("asymmetric", "floor"),

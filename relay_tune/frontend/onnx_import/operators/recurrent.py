@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,6 +36,7 @@ from relay_tune.frontend.onnx_import.operators.recurrent_cells import (
 from relay_tune.frontend.onnx_import.operators.reshape import reshape_to
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.ir.expr import Constant, Expr
+from relay_tune.quick_dataclass import dataclass
 
 MAXIMUM_STEPS = 2048
 

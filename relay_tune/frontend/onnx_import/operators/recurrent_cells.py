@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import Builder, shape_of, static_shape
@@ -20,6 +20,7 @@ from relay_tune.frontend.onnx_import.operators.activation import (
     thresholded_relu,
 )
 from relay_tune.ir.expr import Expr
+from relay_tune.quick_dataclass import dataclass
 
 State = tuple[Expr, ...]
 """The hidden state, and the cell state of an LSTM; each of shape [batch, hidden]."""

@@ -7,7 +7,7 @@ same computation: a sum of gathered slices times weights, axis by axis.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from relay_tune.frontend.onnx_import.operators.resize_taps import (
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.types import integer_range, is_float
 from relay_tune.ir.expr import Expr
+from relay_tune.quick_dataclass import dataclass
 
 _POLICIES = ("stretch", "not_larger", "not_smaller")
 

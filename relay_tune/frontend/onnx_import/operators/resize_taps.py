@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from relay_tune.errors import ModelError
+from relay_tune.quick_dataclass import dataclass
 
 MAXIMUM_TAPS = 4096
 

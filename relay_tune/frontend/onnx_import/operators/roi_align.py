@@ -6,7 +6,6 @@ as many as the largest region has are computed for all, and those that a region 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
@@ -25,6 +24,7 @@ from relay_tune.frontend.onnx_import.operators.activation import scaled, shifted
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
 from relay_tune.ir.expr import Expr
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

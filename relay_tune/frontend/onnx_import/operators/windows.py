@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import static_dim
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.ir.dim import Dim
+from relay_tune.quick_dataclass import dataclass
 
 LARGEST_WINDOW_ATTRIBUTE = 2**31
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -24,6 +24,7 @@ from relay_tune.op_rules.matching import (
     uniform_value,
 )
 from relay_tune.op_rules.typed import call, reshape
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.scalar_semantics import convert
 
 MAXIMUM_TABLE_WORK = 1 << 28

@@ -12,7 +12,7 @@ build time: they are as large as the weights, and hold the same numbers; sums ar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from math import prod
 from typing import TypeAlias
@@ -34,6 +34,7 @@ from relay_tune.op_rules.matching import (
 from relay_tune.op_rules.simplify.nn.looked_up_rows import lookup_of
 from relay_tune.op_rules.simplify.rule import RuleTable
 from relay_tune.op_rules.typed import call, constant_of, recall, tuple_of
+from relay_tune.quick_dataclass import dataclass
 
 SMALLEST_LOOKUP = 1 << 11
 """Multiplications that a lookup has to save; fewer take no longer than its kernel."""

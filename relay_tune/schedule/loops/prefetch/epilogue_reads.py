@@ -14,11 +14,11 @@ where the reduction is short, as in the 1x1 convolutions at the ends of residual
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import LINE_BYTES
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.loops.prefetch.fetch import Fetch, Site, Turns, digits
 from relay_tune.schedule.loops.prefetch.limits import LEAST_FETCHED, MOST_LINES
 from relay_tune.schedule.loops.tile_points import TilePosition

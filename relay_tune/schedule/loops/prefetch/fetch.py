@@ -12,9 +12,9 @@ intrinsics and rows of the next block differ in which lines a turn asks for, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.loops.prefetch.limits import OPEN_TILES
 from relay_tune.schedule.loops.tile_points import TilePosition
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal

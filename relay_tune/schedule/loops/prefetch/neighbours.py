@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
 from relay_tune.machine.machine import LINE_ELEMENTS
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.loops.prefetch.fetch import Fetch, Site, Turns, digits
 from relay_tune.schedule.loops.prefetch.limits import (
     FEWEST_LINES,

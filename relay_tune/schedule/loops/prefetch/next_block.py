@@ -13,11 +13,11 @@ its vectors asks for the one in the same place of the next block.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import LINE_BYTES
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.loops.prefetch.fetch import Fetch
 from relay_tune.schedule.loops.prefetch.limits import FEWEST_OPERATIONS, NEAR_BYTES
 from relay_tune.schedule.nests.nest import Nest

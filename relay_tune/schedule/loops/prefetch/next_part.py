@@ -16,10 +16,11 @@ core of Zen 5, ms: groups of 8 steps 17.4, with fetches 17.0; of 4 steps 16.8 an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from relay_tune.machine.machine import LINE_BYTES
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.loops.prefetch.fetch import Fetch, Site, Turns

@@ -16,10 +16,10 @@ several streams faster than a single one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from relay_tune.machine.machine import LINE_ELEMENTS
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.loops.packed_loads import PackedLoad
 from relay_tune.schedule.loops.prefetch.fetch import Fetch, Site, Turns, least_count

@@ -13,11 +13,11 @@ of an AMD Zen 4 that reads 26 GB/s line by line: 9 GB/s, 15 with 2 KB ahead, 19 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import LINE_BYTES
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loops.lane_reduction import has_short_rows
 from relay_tune.schedule.loops.prefetch.fetch import Fetch

@@ -13,11 +13,11 @@ Zen 3: 187 us without, 151 with 2048 bytes ahead, 141 with 4096; of bfloat16 276
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import LINE_BYTES
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.loops.packed_loads import PackedLoad
 from relay_tune.schedule.loops.prefetch.fetch import Fetch, Site

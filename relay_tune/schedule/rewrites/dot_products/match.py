@@ -10,11 +10,11 @@ floats both operands have, for an infinity times zero is no zero.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 from relay_tune.machine.pattern import WordPattern
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine, combined
 from relay_tune.tensor.expression import (
     Axis,

@@ -15,8 +15,7 @@ So a word is made once for 2 x 3 sums, beside each other in a tile, of three tap
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.rewritten_stages import Rewriting
 from relay_tune.schedule.rewrites.dot_products.elements import SIGN_BITS, constant_words, part
 from relay_tune.schedule.rewrites.dot_products.match import (

@@ -15,13 +15,13 @@ of products are infinite or NaN where sums of float32 are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import ml_dtypes
 import numpy as np
 
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.rewrites.products import Product
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, literal, select, unary

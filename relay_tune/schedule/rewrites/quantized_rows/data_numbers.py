@@ -14,10 +14,11 @@ Or three, digits of base 256 with signs, which have all digits of a float32:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from relay_tune.machine.pattern import WordPattern
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.rewrites.quantized_rows.match import BlockProduct
 from relay_tune.tensor.expression import (
     Axis,

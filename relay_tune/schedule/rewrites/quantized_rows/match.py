@@ -6,10 +6,10 @@ y[i, o] = sum(k) x[i, k] * ((float(q[o, k]) - z[o, k // 32]) * s[o, k // 32])
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.rewrites.weight_panels.match import StoredProduct, stored_product
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import (

@@ -10,7 +10,6 @@ Words of the weights are made in panels for many rows, and where they are multip
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from functools import reduce as fold
 from operator import add
@@ -18,6 +17,7 @@ from operator import add
 import numpy as np
 
 from relay_tune.machine.pattern import WordPattern
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.rewrites.quantized_rows.data_numbers import DataBytes, DataDigits
 from relay_tune.schedule.rewrites.quantized_rows.match import (

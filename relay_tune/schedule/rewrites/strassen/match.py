@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass
 from math import prod
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.rewrites.products import Product, match_product
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Load, Tensor

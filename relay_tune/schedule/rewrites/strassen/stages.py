@@ -14,10 +14,10 @@ A NaN or an infinity spoils the same place of the other halves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.rewrites.strassen.combinations import (
     LEFT,

@@ -7,10 +7,10 @@ y[i, o] = sum(k) x[i, k] * w[o, k]
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.dependencies import dependencies
 from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor
 from relay_tune.tensor.size import is_symbolic, nominal

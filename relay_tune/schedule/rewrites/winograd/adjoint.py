@@ -15,8 +15,8 @@ factors are stored in panels of their channels, which the products read in a lin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.panels import panel_width
 from relay_tune.schedule.nests.rewritten_stages import Rewriting
 from relay_tune.schedule.rewrites.products import factors

@@ -15,9 +15,9 @@ stores the same rows of each tile. With a dilation that is the last period, a ro
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.rewrites.winograd.match import Convolution
 from relay_tune.schedule.rewrites.winograd.transforms import Filtering, PlaneFiltering
 from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 import numpy as np
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.rewrites.products import factors
 from relay_tune.schedule.rewrites.winograd.integer_transforms import BITS, spare_bits
 from relay_tune.schedule.rewrites.winograd.numbers import FLOATS, Numbers

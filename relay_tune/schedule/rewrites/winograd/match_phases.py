@@ -10,9 +10,9 @@ convolution of the same data with stride 1 and a part of the taps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.rewrites.products import factors
 from relay_tune.schedule.rewrites.winograd.match import (
     FEWEST_CHANNELS,

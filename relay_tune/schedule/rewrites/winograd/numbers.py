@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.rewrites.winograd.integer_transforms import INTEGER_FILTERINGS
 from relay_tune.schedule.rewrites.winograd.transforms import FILTERINGS, Filterings
 

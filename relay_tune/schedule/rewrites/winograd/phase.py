@@ -7,7 +7,7 @@ A convolution as it is written has one, a transposed one with stride s has s.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,12 @@ of w2 and w0 are F(2, 2), the transpose of that with stride 2.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 
 import numpy as np
 
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.rewrites.winograd.phase import Phases
 from relay_tune.tensor.expression import Scalar, literal
 from relay_tune.tensor.scalar_value import scalar_value

@@ -12,8 +12,6 @@ next one reads a position several times, and would compute it as often.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from relay_tune.errors import ModelError, UnsupportedOperatorError
@@ -22,6 +20,7 @@ from relay_tune.frontend.onnx_import.open_sizes import positions
 from relay_tune.frontend.onnx_import.operators.activation import scaled
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.ir.expr import Expr
+from relay_tune.quick_dataclass import dataclass
 
 MAXIMUM_DEPTH = 64
 MAXIMUM_WEIGHTS = 1 << 26
