@@ -73,18 +73,28 @@ class Budget:
         if math.isnan(self.began):
             self.began = self.clock()
 
-    def keep_final(self, tasks: int) -> None:
-        """Keep time for the end of the run, as so many tasks are planned, since it began."""
+    def keep_final(self, tasks: int, network_seconds: float = 0.0) -> None:
+        """Keep time for the end of the run, as so many tasks are planned, since it began.
+
+        Where timing the whole network takes `network_seconds` at least, and so much is not to be
+        kept, nothing is kept for that: the search has the time.
+        """
         self.searched = self.elapsed
         self.confirmed = tasks
-        self._keep_timing(TIMING_SHARE * self.elapsed + TIMING_SECONDS)
+        if network_seconds < self._most_timing:
+            self._keep_timing(TIMING_SHARE * self.elapsed + TIMING_SECONDS)
 
     def keep_runs(self, seconds: float) -> None:
         """Keep time for the runs of the whole network, too, of so many seconds each."""
-        self._keep_timing(self.timing + TIMING_RUNS * seconds)
+        if self.timing:
+            self._keep_timing(self.timing + TIMING_RUNS * seconds)
 
     def _keep_timing(self, seconds: float) -> None:
-        self.timing = min(seconds, MOST_TIMING * MOST_FINAL * self.seconds)
+        self.timing = min(seconds, self._most_timing)
+
+    @property
+    def _most_timing(self) -> float:
+        return MOST_TIMING * MOST_FINAL * self.seconds
 
     @property
     def final(self) -> float:

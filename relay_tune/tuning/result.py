@@ -22,7 +22,8 @@ class TuningResult:
         seconds: how long it took.
         interrupted: whether the user ended it early; what was measured is in the log.
         out_of_time: whether the time was over while there was something left to measure.
-        planning_seconds: how long it took until the first candidate could be chosen.
+        network_seconds: what timing the whole network takes at least, by what planning its kernels
+            took.
         outcomes: how many candidates of this run ended how.
         network: the whole network in the end; None where it was not run.
         run: the number that the log gave this run.
@@ -35,7 +36,7 @@ class TuningResult:
     outcomes: Mapping[str, int] = field(default_factory=Counter)
     network: NetworkTimes | None = None
     out_of_time: bool = False
-    planning_seconds: float = 0.0
+    network_seconds: float = 0.0
     run: int | None = None
 
     @property

@@ -59,8 +59,8 @@ from relay_tune.typing.infer import infer_types
 __all__ = ["TuningResult", "tune", "tune_tasks"]
 
 SETTLING = 0.5
-"""Timing the whole network takes about so many times as long as planning did, at least, besides
-what planning the other kernels takes that the search had no time for."""
+"""Timing the whole network takes about so many times as long as planning its kernels did, at least,
+besides what planning the others takes that the search had no time for."""
 
 
 def tune(
@@ -188,8 +188,7 @@ def _settled(
     try:
         if not result.measured and is_settled(tasks, keeper):
             return result
-        unplanned = (len(tasks) - len(result.tasks)) / max(1, len(result.tasks))
-        if result.measured and budget.left < (SETTLING + unplanned) * result.planning_seconds:
+        if result.measured and budget.left < result.network_seconds:
             return replace(result, out_of_time=True)
         with budget.limited():
             machine = _machine(keeper, target, progress)
@@ -269,15 +268,17 @@ def _searched(
     """Plan the tasks, and search as long as the budget lasts."""
     progress(PhaseStarted("planning", 0, len(tasks)))
     machine = _machine(keeper, target, progress)
-    threads = keeper.scope.threads
+    threads, began = keeper.scope.threads, budget.elapsed
     planned, states = _states(tasks, machine, threads, options.seed, budget, progress)
-    planning = budget.elapsed
-    budget.keep_final(len(states))
+    planning = budget.elapsed - began
+    unplanned = len(tasks) / max(1, len(planned)) - 1
+    network_seconds = (SETTLING + unplanned) * planning
+    budget.keep_final(len(states), network_seconds)
     session = Session(states, runner, keeper, budget, progress)
     result = TuningRun(session, options, share).run()
     _mark_trivial(planned, states, keeper, share)
     late = len(planned) < len(tasks) or result.out_of_time
-    return replace(result, planning_seconds=planning, out_of_time=late)
+    return replace(result, network_seconds=network_seconds, out_of_time=late)
 
 
 def _nothing_measured(budget: Budget) -> TuningResult:

@@ -76,6 +76,20 @@ def test_time_is_kept_for_the_end_once_something_is_measured() -> None:
     assert budget.left == pytest.approx(15.3)
 
 
+def test_what_is_too_short_for_the_network_is_not_kept_for_it() -> None:
+    clock = Clock()
+    budget = make_budget(100, 1, tasks=2, used=0, clock=clock)
+    clock.now += 20.0
+    budget.keep_final(2, network_seconds=15.0)
+    assert budget.timing == pytest.approx(15.75)
+    budget.timing = 0.0
+    budget.keep_final(2, network_seconds=16.0)
+    budget.keep_runs(5e-3)
+    budget.spend()
+    assert budget.timing == 0.0
+    assert budget.searching_left == pytest.approx(40.0)
+
+
 @pytest.mark.parametrize("planning", [1.0, 25.0, 58.0])
 def test_the_search_has_a_part_of_the_time_however_long_planning_takes(planning: float) -> None:
     clock = Clock()
