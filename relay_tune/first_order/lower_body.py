@@ -32,7 +32,6 @@ from relay_tune.first_order.values import (
     KnownFunction,
     Value,
     new_registers,
-    unflatten,
 )
 from relay_tune.ir.expr import (
     Call,
@@ -54,7 +53,7 @@ from relay_tune.ir.expr import (
 )
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.trampoline import Recursive
-from relay_tune.ir.types import FuncType, RefType
+from relay_tune.ir.types import FuncType, RefType, unflatten
 
 
 class BodyLowering:

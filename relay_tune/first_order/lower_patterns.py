@@ -9,7 +9,7 @@ from relay_tune.first_order.instructions import ReadField, Register
 from relay_tune.first_order.kinds import kinds_of
 from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.object_layouts import ObjectLayouts
-from relay_tune.first_order.values import Value, new_registers, unflatten
+from relay_tune.first_order.values import Value, new_registers
 from relay_tune.ir.expr import (
     ConstructorPattern,
     Expr,
@@ -21,6 +21,7 @@ from relay_tune.ir.expr import (
 )
 from relay_tune.ir.types import TupleType, Type
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.ir.types import TupleType, Type, unflatten
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -44,7 +44,7 @@ from relay_tune.first_order.program import EntryPoint, FirstOrderFunction, First
 from relay_tune.first_order.reference_counts import with_reference_counts
 from relay_tune.first_order.results_in_place import with_results_in_place
 from relay_tune.first_order.terminators import TailCall
-from relay_tune.first_order.values import KnownFunction, Value, new_registers, unflatten
+from relay_tune.first_order.values import KnownFunction, Value, new_registers
 from relay_tune.ir.expr import Expr, Function, RefCreate
 from relay_tune.ir.module import Module
 from relay_tune.ir.output_names import named_outputs
@@ -52,6 +52,7 @@ from relay_tune.ir.trampoline import run
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.ir.types import FuncType, unflatten
 
 
 def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:

@@ -10,10 +10,10 @@ from relay_tune.first_order.index_checks import lower_index_check, register_of
 from relay_tune.first_order.instructions import ComputeScalars, Register, Reshape, RunKernel
 from relay_tune.first_order.kinds import component_types, function_type
 from relay_tune.first_order.open_primitive import is_open_primitive, open_primitive
-from relay_tune.first_order.values import Value, new_registers, unflatten
+from relay_tune.first_order.values import Value, new_registers
 from relay_tune.first_order.window_checks import window_checks
 from relay_tune.ir.expr import Expr, Function
-from relay_tune.ir.types import TensorType, Type
+from relay_tune.ir.types import TensorType, Type, unflatten
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_views import index_check, value_again
 from relay_tune.tensor.dependencies import tensors_in_order

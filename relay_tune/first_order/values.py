@@ -9,6 +9,7 @@ from relay_tune.first_order.kinds import kinds_of
 from relay_tune.ir.expr import Constant
 from relay_tune.ir.types import TupleType, Type
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.ir.types import Type
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -59,10 +60,3 @@ def renamed(value: Value, new: Callable[[Register], Register]) -> Value:
 def new_registers(type_: Type) -> tuple[Register, ...]:
     """One register for each component of a type."""
     return tuple(Register(kind) for kind in kinds_of(type_))
-
-
-def unflatten(type_: Type, registers: Iterator[Register]) -> Value:
-    """The value of a type whose components are the next registers."""
-    if isinstance(type_, TupleType):
-        return tuple(unflatten(field, registers) for field in type_.fields)
-    return next(registers)

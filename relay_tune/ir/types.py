@@ -9,10 +9,17 @@ Types are small trees; they are compared by structure (`==`), type variables by 
 
 from __future__ import annotations
 
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import Enum
 
 from relay_tune.ir.dim import Dim
 from relay_tune.quick_dataclass import dataclass
+
+Part = typing.TypeVar("Part")
+Nested: typing.TypeAlias = Part | tuple["Nested[Part]", ...]
+"""A value, or tuples of values in the form of a type."""
 
 
 class Kind(Enum):
@@ -101,3 +108,10 @@ BOOL = TensorType((), "bool")
 def scalar_type(dtype: str) -> TensorType:
     """The type of a rank-0 tensor."""
     return TensorType((), dtype)
+
+
+def unflatten(type_: Type | None, parts: Iterator[Part]) -> Nested[Part]:
+    """The value of a type whose parts, those that are no tuples, are the next ones."""
+    if isinstance(type_, TupleType):
+        return tuple(unflatten(field, parts) for field in type_.fields)
+    return next(parts)

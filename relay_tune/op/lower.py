@@ -26,7 +26,7 @@ from relay_tune.ir.expr import (
 from relay_tune.ir.known_type import known_type
 from relay_tune.ir.operator import Composition, Operator
 from relay_tune.ir.traversal import post_order
-from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.ir.types import TensorType, TupleType, Type, unflatten
 from relay_tune.op.spaced_inputs import room_symbol, spaced_inputs
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
@@ -152,7 +152,7 @@ class _Lowering:
                 tensors[own] = _with_room(tensors[own], axis, self.sizes[room_symbol(place)])
                 values[own] = _first_part(tensors[own], values[own].shape)
         self.inputs += tensors
-        self.values[param] = _unflatten(type_, iter(values))
+        self.values[param] = unflatten(type_, iter(values))
 
     def program(self, outputs: Iterable[Tensor]) -> TensorProgram:
         """The program that computes outputs."""
@@ -240,7 +240,7 @@ class _Lowering:
             result = _with_found(result, self.found)
         types = sized_tensor_types(result, f"The result of {operator.name}", self.sizes)
         if all(0 in type_.shape for type_ in types):
-            return _unflatten(call.type, iter([_empty_tensor(type_) for type_ in types]))
+            return unflatten(call.type, iter([_empty_tensor(type_) for type_ in types]))
         arguments = [self.values[argument] for argument in call.arguments]
         try:
             outputs: Sequence[Tensor] = operator.compute(call.attributes, arguments, types)
@@ -253,7 +253,7 @@ class _Lowering:
         _check_outputs(operator, outputs, types)
         if operator.other_factor is not None:
             self.other_factors |= dict.fromkeys(outputs, operator.other_factor(call.attributes))
-        return _unflatten(call.type, iter(outputs))
+        return unflatten(call.type, iter(outputs))
 
     def _composed_call(self, call: Call, operator: Operator, composition: Composition) -> Value:
         """The value of an operator that is written in simpler ones."""
@@ -306,13 +306,6 @@ def _shape(tensor: TensorType) -> tuple[int, ...]:
 def _empty_tensor(type_: TensorType) -> Tensor:
     """A tensor without elements; operators need not care for sizes of 0 in all they return."""
     return compute("empty", _shape(type_), lambda *axes: literal(0, type_.dtype))
-
-
-def _unflatten(type_: Type | None, tensors: Iterator[Tensor]) -> Value:
-    """The value of `type_` whose tensors are the next ones."""
-    if isinstance(type_, TupleType):
-        return tuple(_unflatten(field, tensors) for field in type_.fields)
-    return next(tensors)
 
 
 def _check_outputs(operator: Operator, outputs: object, types: list[TensorType]) -> None:

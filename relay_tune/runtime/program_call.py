@@ -13,7 +13,7 @@ from relay_tune.first_order.kinds import component_types, is_open_type
 from relay_tune.first_order.program import EntryPoint, FirstOrderProgram
 from relay_tune.ir.dim import Polynomial, Symbol
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.ir.types import TensorType, TupleType, Type, unflatten
 from relay_tune.runtime.aligned_memory import aligned_array
 from relay_tune.runtime.call_inputs import (
     address_of,
@@ -186,7 +186,7 @@ class ProgramCall:
             self._session.reset()
         else:
             self._session.release(objects)
-        return _assembled(self._output, iter(components))
+        return unflatten(self._output, iter(components))
 
     def _bound(self, values: Sequence[object]) -> list[np.ndarray]:
         """Fill the table of inputs; the arrays that must be kept until the call."""
@@ -319,10 +319,3 @@ def _named_parts(type_: Type, name: str) -> Iterator[tuple[str, Type, bool]]:
         return
     for index, field in enumerate(type_.fields):
         yield from _named_parts(field, f"{name}.{index}")
-
-
-def _assembled(type_: Type, components: Iterator[Value]) -> Value:
-    """The value of a type from its components."""
-    if isinstance(type_, TupleType):
-        return tuple(_assembled(field, components) for field in type_.fields)
-    return next(components)
