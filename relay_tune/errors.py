@@ -60,6 +60,9 @@ class Span:
 INITIALIZER = "initializer"
 """Where a span of an ONNX file names its operator: a weight of the file."""
 
+CONSTANT = "Constant"
+"""The operator of the spans of values that stand in nodes of a file."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeSpan(Span):

@@ -55,7 +55,8 @@ def _type(value: Expr) -> TensorType:
 def _cross_entropy(output: Expr, target: Expr) -> Expr:
     """-log softmax(output)[target], where the last axis counts classes; -100 has no loss.
 
-    A target that is no class is an error of the run (IndexRangeError).
+    The mean over targets that have one: where none has, it is nan, and its gradients are 0, as in
+    torch. A target that is no class is an error of the run (IndexRangeError).
     """
     type_ = _type(output)
     depth = type_.shape[-1]

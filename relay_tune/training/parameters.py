@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from relay_tune.arguments import did_you_mean
-from relay_tune.errors import INITIALIZER, InputError, NodeSpan
+from relay_tune.errors import CONSTANT, INITIALIZER, InputError, NodeSpan
 from relay_tune.ir.expr import Constant, Expr
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order, rewrite
@@ -123,14 +123,15 @@ def _require_single(module: Module, chosen: Iterable[Constant]) -> None:
 def _constants(module: Module) -> dict[str, Constant]:
     """Those that can be trained, by name, in the order of the program.
 
-    Of a program with weights these alone: what it makes besides, no training is to change.
+    Of a program with weights these alone: what it makes besides, no training is to change. Of a
+    file without weights they are the values of its nodes Constant, and what is made of these.
     """
     moving = set(moving_constants(*_bodies(module)))
     floats = [
         node
         for node in _nodes(module)
         if isinstance(node, Constant) and is_float(node) and node.data.ndim and node.data.size
-        if node not in moving
+        if node not in moving and not _is_of_an_operator(node)
     ]
     weights = [node for node in floats if _given_name(node) is not None]
     taken = {param.name for param in module.main.params}
@@ -167,6 +168,11 @@ def _given_name(node: Expr) -> str | None:
     if not isinstance(node, Constant) or not isinstance(node.span, NodeSpan):
         return None
     return node.span.name if node.span.operator == INITIALIZER else None
+
+
+def _is_of_an_operator(node: Constant) -> bool:
+    """Whether the meaning of a node of a file says what the constant is: coefficients of Resize."""
+    return isinstance(node.span, NodeSpan) and node.span.operator not in (INITIALIZER, CONSTANT)
 
 
 def _free_name(name: str, taken: set[str]) -> str:

@@ -221,6 +221,28 @@ def test_constants_that_nodes_make_are_told_apart() -> None:
     assert len(rt.training.with_parameters(module).main.params) == 3
 
 
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_coefficients_of_a_resize_are_no_weights(mode: str) -> None:
+    half, scales = np.full(3, 0.5, np.float32), np.array([1, 1, 2, 2], np.float32)
+    nodes = [
+        helper.make_node("Constant", [], ["a"], value=numpy_helper.from_array(half)),
+        helper.make_node("Exp", ["a"], ["b"]),
+        helper.make_node("Split", ["b"], ["c", "d"], axis=0, num_outputs=2),
+        helper.make_node("Resize", ["x", "", "scales"], ["h"], mode=mode),
+        helper.make_node("Mul", ["h", "d"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "resized",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, (1, 1, 4, 4))],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, (1, 1, 8, 8))],
+        [numpy_helper.from_array(scales, "scales")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    (found,) = rt.training.parameters_of(rt.from_onnx(model.SerializeToString())).values()
+    np.testing.assert_allclose(found, np.exp(half[:1]))
+
+
 def test_of_a_file_with_weights_these_alone_are_trained() -> None:
     nodes = [
         helper.make_node("Constant", [], ["a"], value=numpy_helper.from_array(np.full(3, 2.0))),

@@ -161,6 +161,15 @@ def test_a_target_that_is_no_class_is_an_error() -> None:
     step(x, np.where(target == 0, -100, target))  # those have no loss
 
 
+def test_a_batch_whose_targets_are_all_ignored_has_the_loss_nan_and_no_gradients() -> None:
+    """As in torch."""
+    step = rt.training.step(network(), parameters=weights(), threads=1)
+    x, target = batch(0)
+    assert np.isnan(step(x, np.full_like(target, -100)))
+    for name, value in weights().items():
+        np.testing.assert_array_equal(step.parameters[name], value)
+
+
 def test_integers_are_not_trained() -> None:
     rows = rt.parse(
         "def @main(%i: Tensor[(2), int64], %w: Tensor[(5, 3), float32]) { take(%w, %i, axis=0) }"

@@ -30,6 +30,7 @@ from relay_tune.frontend.onnx_import.folding import (
     is_of_floats,
     is_of_weights,
     known_value,
+    of_file,
 )
 from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES, NarrowType
 from relay_tune.frontend.onnx_import.result_type import result_type, with_open_sizes
@@ -182,7 +183,8 @@ class Builder:
         constants = [value_of(each) for each in arguments]
         if is_foldable(operator, constants, result) and not is_of_weights(arguments, result):
             require_valid_indices(operator(*arguments, **attributes), constants)
-            return self._folded(operator, record, constants, result)
+            found = self._folded(operator, record, constants, result)
+            return of_file(found, arguments)
         return Call(operator, arguments, record, type=result)
 
     def deferred(self, name: str, *arguments: Expr, **attributes: Any) -> Expr:

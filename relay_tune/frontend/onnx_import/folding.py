@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from relay_tune.errors import INITIALIZER, NodeSpan
+from relay_tune.errors import CONSTANT, INITIALIZER, NodeSpan
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.types import TensorType, TupleType, Type
@@ -104,6 +105,28 @@ def is_of_weights(arguments: Sequence[Expr], result: Type) -> bool:
     that is read in two forms is one weight for derivatives. Builds compute it once.
     """
     return is_of_floats(result) and any(is_weight(each) for each in arguments)
+
+
+def of_file(value: Expr, arguments: Sequence[Expr]) -> Expr:
+    """What was computed of constants, which is one of the file's where an argument is.
+
+    Others belong to what a node means, as the coefficients of Resize: no training changes them.
+    """
+    for argument in arguments:
+        span = argument.span
+        if (
+            isinstance(argument, Constant)
+            and isinstance(span, NodeSpan)
+            and span.operator in (INITIALIZER, CONSTANT)
+        ):
+            return _placed(value, NodeSpan.of(span.name, CONSTANT))
+    return value
+
+
+def _placed(value: Expr, span: NodeSpan) -> Expr:
+    if isinstance(value, Tuple):
+        return replace(value, fields=tuple(_placed(field, span) for field in value.fields))
+    return replace(value, span=span)
 
 
 def is_of_floats(type_: Type) -> bool:
