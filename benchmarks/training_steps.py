@@ -1,16 +1,13 @@
 """Training steps beside torch: the same networks, losses, optimisers and first weights, in turns.
 
     python -m benchmarks.training_steps [NAME ...] [--threads 1 2] [--compile]
-    python -m benchmarks.training_steps [NAME ...] --losses 200 [--double]
     python -m benchmarks.training_steps mlp lenet --threads 1 --jax
 
 Each network is written in torch and exported to ONNX in training mode, but for `tree_lstm`, whose
 recursion over trees is a program in Python (`benchmarks/tree_training.py`). A step is the forward
 sweep, the backward sweep and the update of all parameters. Printed are medians in milliseconds and
-the ratio to the fastest of the others. `--losses N` compares the losses of N steps instead.
-`--double` does so in float64: in float32 the losses of deep networks with batch norm drift apart
-from rounding alone, torch's own among them. `--jax` takes JAX in, for one number of threads in a
-run.
+the ratio to the fastest of the others. `--jax` takes JAX in, for one number of threads in a run.
+`benchmarks/training_losses.py` compares the losses instead.
 """
 
 from __future__ import annotations
@@ -22,7 +19,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
@@ -75,14 +71,16 @@ def exported(network: nn.Module, example: torch.Tensor) -> bytes:
     return file.getvalue()
 
 
-def _batches(task: Task, output: tuple[int, ...]) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+def batches_of(task: Task, output: tuple[int, ...]) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Random inputs and classes for outputs of a shape; the same in each call."""
     generator = torch.Generator().manual_seed(1)
     while True:
         inputs = torch.randn(task.shape, generator=generator)
         yield inputs, torch.randint(0, task.classes, output[:-1], generator=generator)
 
 
-def _torch_step(network: nn.Module, task: Task) -> Callable[[Any, Any], Any]:
+def torch_step(network: nn.Module, task: Task) -> Callable[[Any, Any], Any]:
+    """A step that gives the loss of a batch, before the parameters change."""
     optimiser = task.theirs(network.parameters())
 
     def step(inputs: torch.Tensor, targets: torch.Tensor) -> float:
@@ -91,7 +89,7 @@ def _torch_step(network: nn.Module, task: Task) -> Callable[[Any, Any], Any]:
         loss = functional.cross_entropy(output.flatten(0, -2), targets.flatten())
         loss.backward()
         optimiser.step()
-        return float(loss)
+        return float(loss.item())
 
     return step
 
@@ -122,19 +120,19 @@ def _network_steps(name: str, threads: int) -> Steps:
     example = torch.randn(task.shape)
     content = exported(network, example)
     ours = rt.training.step(
-        rt.from_onnx(content), optimiser=task.ours, threads=threads, parameters=_names(network)
+        rt.from_onnx(content), optimiser=task.ours, threads=threads, parameters=names_of(network)
     )
     batches = (
         ((inputs.numpy(), targets.numpy()), (inputs, targets))
-        for inputs, targets in _batches(task, tuple(network(example).shape))
+        for inputs, targets in batches_of(task, tuple(network(example).shape))
     )
     compiled = partial(_compiled_step, network, task)
     jitted = partial(_jitted_step, network, task, threads)
-    return Steps(ours, _torch_step(network, task), batches, compiled, jitted)
+    return Steps(ours, torch_step(network, task), batches, compiled, jitted)
 
 
 def _compiled_step(network: nn.Module, task: Task) -> Callable[[Any, Any], Any]:
-    return _torch_step(torch.compile(network), task)
+    return torch_step(torch.compile(network), task)
 
 
 def _jitted_step(network: nn.Module, task: Task, threads: int) -> Callable[[Any, Any], Any]:
@@ -161,13 +159,10 @@ CASES: dict[str, Callable[[str, int], Steps]] = {
 }
 
 
-def run(name: str, threads: int, losses: int, peers: Peers) -> None:
-    """Time or compare the steps of one network."""
+def run(name: str, threads: int, peers: Peers) -> None:
+    """Time the steps of one network."""
     torch.set_num_threads(threads)
     steps = CASES[name](name, threads)
-    if losses:
-        _compare_losses(name, steps, losses)
-        return
     own, other = next(steps.batches)
     runs = {
         "relay_tune": lambda: steps.ours(*own),
@@ -186,23 +181,13 @@ def run(name: str, threads: int, losses: int, peers: Peers) -> None:
     print(f"{name:12} {threads} threads  relay_tune {ours * 1e3:8.2f}  {others}  ratio {ratio:.3f}")
 
 
-def _names(network: nn.Module) -> list[str] | None:
+def names_of(network: nn.Module) -> list[str] | None:
     """The parameters by the names that the export keeps; None where it renames them."""
     return (
         None
         if isinstance(network, Recurrent | Transformer)
         else [name for name, _ in network.named_parameters()]
     )
-
-
-def _compare_losses(name: str, steps: Steps, count: int) -> None:
-    pairs = []
-    for _ in range(count):
-        own, other = next(steps.batches)
-        pairs.append((steps.ours(*own), steps.theirs(*other)))
-    found, wanted = np.array(pairs).T
-    worst = np.max(np.abs(found - wanted) / np.maximum(1, np.abs(wanted)))
-    print(f"{name:12} {count} steps: losses differ by {worst:.1e}; last {found[-1]:.4f}")
 
 
 def main() -> None:
@@ -212,17 +197,13 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--compile", action="store_true", help="torch.compile as well")
     parser.add_argument("--jax", action="store_true", help="JAX as well")
-    parser.add_argument("--losses", type=int, default=0, help="compare losses of so many steps")
-    parser.add_argument("--double", action="store_true", help="in float64")
     options = parser.parse_args()
     if options.jax and len(options.threads) > 1:
         parser.error("--jax takes one number of threads in a run")
-    if options.double:
-        torch.set_default_dtype(torch.float64)
     peers = Peers(options.compile, options.jax)
-    for threads in options.threads[: 1 if options.losses else None]:
+    for threads in options.threads:
         for name in options.names:
-            run(name, threads, options.losses, peers)
+            run(name, threads, peers)
 
 
 if __name__ == "__main__":
