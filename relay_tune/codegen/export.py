@@ -1,7 +1,8 @@
 """Writing a compiled program as a shared library with a C header.
 
 The library needs libc alone (with libm and threads). Its weights lie in read-only pages that
-processes share.
+processes share, until a first run copies many of them to large pages
+(`relay_tune.codegen.programs.weight_pages`).
 """
 
 from __future__ import annotations

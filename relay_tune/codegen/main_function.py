@@ -26,6 +26,14 @@ from relay_tune.codegen.native_runtime.runtime_text import MAXIMUM_QUEUES, SLOT_
 from relay_tune.codegen.native_runtime.shares import CLAIM, COMPLETE
 from relay_tune.codegen.sweeps import SWEEP_PATIENCE, Direction, Sweep, directions, sweep_shares
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.codegen.sweeps import (
+    LEAST_USES,
+    SWEEP_PATIENCE,
+    Direction,
+    Sweep,
+    directions,
+    sweep_shares,
+)
 from relay_tune.tensor.loops import Kernel
 from relay_tune.tensor.size import nominal
 from relay_tune.tensor.touched import parallel_iterations
@@ -51,6 +59,10 @@ class Place:
     offset: int = 0
 
 
+Stretch = tuple[int, int]
+"""Where bytes begin, and where they end."""
+
+
 @dataclass(frozen=True, slots=True)
 class KernelCall:
     """A call of a kernel.
@@ -64,6 +76,8 @@ class KernelCall:
         own: the bytes of those weights that it reads.
         read: the bytes that it reads of all constants.
         sizes: the slots that hold the sizes which follow the arguments.
+        weights: where those constants of which it reads more than rows begin and end in the block
+            of all constants, in bytes.
     """
 
     symbol: str
@@ -74,6 +88,7 @@ class KernelCall:
     sizes: tuple[int, ...] = ()
     own: int = 0
     read: int = 0
+    weights: tuple[Stretch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +144,14 @@ def call_of(
     points = nominal(kernel.points)
     grain = next(grain for least, grain in GRAINS if sizes or points >= least)
     read = {place: min(size, points * ITEM_BYTES) for place, size in constants.items()}
-    call = KernelCall(kernel.name, places, grain, sizes=tuple(sizes), read=sum(read.values()))
+    weights = tuple(
+        (place.offset, place.offset + size)
+        for place, size in constants.items()
+        if read[place] >= size * LEAST_USES
+    )
+    call = KernelCall(
+        kernel.name, places, grain, sizes=tuple(sizes), read=sum(read.values()), weights=weights
+    )
     largest = max(constants, key=lambda place: constants[place], default=None)
     if largest is None:
         return call

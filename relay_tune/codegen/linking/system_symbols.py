@@ -30,8 +30,8 @@ class SystemSymbol:
 _NAMES = {
     LIBC: """
         _setjmp abort calloc clock_gettime free getauxval getpid longjmp madvise malloc memcmp
-        memcpy memmove memset mmap munmap posix_memalign realloc sched_getaffinity
-        sched_getcpu sched_yield syscall
+        memcpy memmove memset mincore mmap mprotect mremap munmap posix_memalign realloc
+        sched_getaffinity sched_getcpu sched_yield syscall
     """,
     LIBPTHREAD: """
         pthread_cond_broadcast pthread_cond_init pthread_cond_wait pthread_create pthread_join

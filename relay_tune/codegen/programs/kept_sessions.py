@@ -14,6 +14,7 @@ from relay_tune.codegen.programs.session_functions import (
     OPEN_SESSION,
     RESET_SESSION,
 )
+from relay_tune.codegen.programs.weight_pages import LARGE_WEIGHTS
 
 CLOSE_KEPT = internal("void", "close_kept")
 FAILED = {"index": FAILED_INDEX, "size": FAILED_SIZE}
@@ -48,6 +49,7 @@ def _add_take_session(module: NativeModule, threads: int) -> None:
         (wanted,) = code.parameters
         taken = code.local(code.call(_TAKE_KEPT))
         with code.when(taken.value.is_null()):
+            code.call(LARGE_WEIGHTS)
             taken.set(code.call(OPEN_SESSION, 0))
             code.ret_if(taken.value.is_null(), code.null)
         count = wanted.sgt(0).select(wanted, threads)

@@ -17,6 +17,11 @@ from relay_tune.codegen.programs.program_text import entry_symbol
 from relay_tune.codegen.programs.session import MESSAGES
 from relay_tune.codegen.programs.session_functions import NEW_OBJECT, NEW_TENSOR, OPEN_SESSION
 from relay_tune.codegen.programs.values import stored_type
+from relay_tune.codegen.programs.weight_pages import (
+    LARGE_WEIGHTS,
+    add_large_weights,
+    weight_stretches,
+)
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE, class_bytes, size_class
 
 _SESSION_WORDS = (
@@ -36,6 +41,7 @@ def program_library_text(program: CompiledFunctions, name: str) -> str:
     triple, plain = program.target.triple, plain_interface(program.program)
     module = NativeModule()
     add_is_able(module, triple, program.features)
+    add_large_weights(module, triple, weight_stretches(program))
     _add_sessions(module, name)
     messages = [string_constant(text) for text in error_messages(program)]
     add_pointer_table(module, f"{name}_message", messages)
@@ -96,6 +102,7 @@ def _add_constructor(module: NativeModule, made: CConstructor, name: str) -> Non
 def _add_sessions(module: NativeModule, name: str) -> None:
     with module.define(function("ptr", f"{name}_open", "i64")) as code:
         code.ret_if(~code.call(IS_ABLE), code.null)
+        code.call(LARGE_WEIGHTS)
         code.ret(code.call(OPEN_SESSION, code.parameters[0]))
     with module.define(function("i32", f"{name}_supported")) as code:
         code.ret(code.call(IS_ABLE).zext("i32"))

@@ -38,7 +38,7 @@ SMALLEST_LARGE = 2 * LARGE_PAGE
 """Regions of so many bytes lie in large pages: they round up to little more memory."""
 
 ADVISE = function("i32", "madvise", "ptr", "i64", "i32")
-_HUGE_PAGES = 14
+HUGE_PAGES = 14
 """Linux's MADV_HUGEPAGE. A system without such pages answers with an error, and nothing changes."""
 
 ALIGNED_MEMORY = function("i32", "posix_memalign", "ptr", "i64", "i64")
@@ -77,7 +77,7 @@ def _add_new_region(module: NativeModule, asks_for_pages: bool) -> None:
         region, regions = room.load("ptr"), session.offset(REGIONS)
         if asks_for_pages:
             with code.when(is_large):
-                code.call(ADVISE, region, size + REGION_HEAD_BYTES, _HUGE_PAGES)
+                code.call(ADVISE, region, size + REGION_HEAD_BYTES, HUGE_PAGES)
         others = regions.load("ptr")
         code.call(_JOIN_REGIONS, regions, region)
         code.call(_JOIN_REGIONS, region, others)

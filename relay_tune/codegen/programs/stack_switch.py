@@ -38,8 +38,8 @@ UNMAP_STACK = function("void", "relay_tune_unmap_stack", "ptr")
 
 ENTER = internal("void", "relay_tune_enter", "ptr", "ptr", attributes="noinline nounwind")
 _ABORT = internal("void", "relay_tune_abort", "ptr", attributes="noinline noreturn nounwind")
-_MMAP = function("ptr", "mmap", "ptr", "i64", "i32", "i32", "i32", "i64")
-_MUNMAP = function("i32", "munmap", "ptr", "i64")
+MMAP = function("ptr", "mmap", "ptr", "i64", "i32", "i32", "i32", "i64")
+MUNMAP = function("i32", "munmap", "ptr", "i64")
 _SETJMP = function("i32", "_setjmp", "ptr", attributes="returns_twice nounwind")
 _LONGJMP = function("void", "longjmp", "ptr", "i32", attributes="noreturn nounwind")
 
@@ -91,14 +91,14 @@ def _assembly(instructions: Sequence[str]) -> str:
 def _add_own_stack(module: NativeModule, flags: int) -> None:
     with module.define(MAP_STACK) as code:
         (session,) = code.parameters
-        stack = code.call(_MMAP, code.null, STACK_BYTES, 3, flags, -1, 0)
+        stack = code.call(MMAP, code.null, STACK_BYTES, 3, flags, -1, 0)
         code.ret_if(stack.to_int().eq(-1), False)
         session.at("ptr", STACK_TOP).store(stack.offset(STACK_BYTES))
         session.at("ptr", STACK_LIMIT).store(stack.offset(STACK_RESERVE))
         code.ret(True)
     with module.define(UNMAP_STACK) as code:
         top = code.parameters[0].at("ptr", STACK_TOP).load()
-        code.call(_MUNMAP, top.offset(-STACK_BYTES), STACK_BYTES)
+        code.call(MUNMAP, top.offset(-STACK_BYTES), STACK_BYTES)
 
 
 def _add_callers_stack(module: NativeModule) -> None:
