@@ -20,7 +20,7 @@ from relay_tune.errors import UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, shape_of
 from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time, sizes_of
 from relay_tune.ir.dim import UNKNOWN, Atom, Dim, Polynomial, PositivePart, Symbol, UnknownDim
-from relay_tune.ir.dim_arithmetic import product
+from relay_tune.ir.dim_arithmetic import floor_divide, product
 from relay_tune.ir.expr import Expr
 
 Size = Dim | Expr
@@ -83,6 +83,11 @@ def known_size(build: Builder, data: Expr, axis: int) -> Size:
     return axis_size(build, data, axis) if isinstance(size, UnknownDim) else size
 
 
+def known_sizes(build: Builder, data: Expr) -> tuple[Size, ...]:
+    """The size of each axis of a tensor, as `known_size` has it."""
+    return tuple(known_size(build, data, axis) for axis in range(len(shape_of(data))))
+
+
 def dims_of(sizes: Sequence[Size]) -> tuple[Dim, ...]:
     """Sizes as dimensions, `?` for those that the program computes."""
     return tuple(UNKNOWN if isinstance(size, Expr) else size for size in sizes)
@@ -95,6 +100,13 @@ def size_product(build: Builder, sizes: Sequence[Size]) -> Size:
         return whole
     values = [size_value(build, size) for size in sizes]
     return reduce(lambda left, right: build.call("multiply", left, right), values)
+
+
+def size_quotient(build: Builder, size: Size, divisor: int) -> Size:
+    """A size divided by a number, rounded down."""
+    if isinstance(size, Expr):
+        return build.call("floor_divide", size, build.constant(divisor, "int64"))
+    return floor_divide(size, divisor)
 
 
 def size_vector(build: Builder, dims: Sequence[Size]) -> Expr:

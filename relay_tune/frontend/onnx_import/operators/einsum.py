@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of, shape_of, static_dim
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.operators.reshape import reshape_to
+from relay_tune.frontend.onnx_import.open_sizes import Size, known_size, known_sizes, size_product
+from relay_tune.frontend.onnx_import.operators.reshape import reshape_to_known
 from relay_tune.frontend.onnx_import.types import is_float
 from relay_tune.ir.dim import UNKNOWN, Dim
-from relay_tune.ir.dim_arithmetic import multiply
 from relay_tune.ir.expr import Expr
 from relay_tune.quick_dataclass import dataclass
 
@@ -120,7 +120,8 @@ def _diagonal(build: Builder, data: Expr, labels: Labels) -> Operand:
     data = _with_size(build, Operand(data, labels), repeated, size).data
     count = static_dim(size)
     data = build.call("transpose", data, axes=(first, second, *rest))
-    data = reshape_to(build, data, (count * count, *(sizes[axis] for axis in rest)))
+    kept = known_sizes(build, data)[2:]
+    data = reshape_to_known(build, data, (count * count, *kept))
     data = build.call(
         "strided_slice", data, begin=(0,), end=(count * count,), strides=(count + 1,), axes=(0,)
     )
@@ -191,22 +192,25 @@ def _matrix_product(
         _matrix(build, right, batch, *((columns, depth) if as_rows else (depth, columns))),
         transpose_b=as_rows,
     )
-    sizes = [left.size(label) for label in (*batch, *rows)]
-    sizes += [right.size(label) for label in columns]
-    return Operand(reshape_to(build, product, sizes), (*batch, *rows, *columns))
+    sizes = [_size(build, left, label) for label in (*batch, *rows)]
+    sizes += [_size(build, right, label) for label in columns]
+    return Operand(reshape_to_known(build, product, sizes), (*batch, *rows, *columns))
 
 
 def _matrix(build: Builder, operand: Operand, batch: Labels, first: Labels, second: Labels) -> Expr:
     data = _in_order(build, operand, (*batch, *first, *second))
-    sizes = [operand.size(label) for label in batch]
-    return reshape_to(build, data, [*sizes, _product(operand, first), _product(operand, second)])
+    if len(first) == len(second) == 1:
+        return data
+    sizes = [_size(build, operand, label) for label in batch]
+    joined = [
+        size_product(build, [_size(build, operand, label) for label in labels])
+        for labels in (first, second)
+    ]
+    return reshape_to_known(build, data, [*sizes, *joined])
 
 
-def _product(operand: Operand, labels: Labels) -> Dim:
-    total: Dim = 1
-    for label in labels:
-        total = multiply(total, operand.size(label))
-    return total
+def _size(build: Builder, operand: Operand, label: Label) -> Size:
+    return known_size(build, operand.data, operand.labels.index(label))
 
 
 def _without_ones(build: Builder, operand: Operand, other: Operand) -> Operand:

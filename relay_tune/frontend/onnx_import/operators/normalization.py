@@ -16,12 +16,16 @@ from relay_tune.frontend.onnx_import.build import (
     static_dim,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import with_size
+from relay_tune.frontend.onnx_import.open_sizes import known_sizes, with_size
 from relay_tune.frontend.onnx_import.operators.activation import scaled, shifted
 from relay_tune.frontend.onnx_import.operators.convolution import along_axis
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.pooling import powers_of, root_of
-from relay_tune.frontend.onnx_import.operators.reshape import reshape_like_source, reshape_to
+from relay_tune.frontend.onnx_import.operators.reshape import (
+    reshape_like_source,
+    reshape_to,
+    reshape_to_known,
+)
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.wide import in_wide, widened_input
 from relay_tune.frontend.onnx_import.types import dtype_name
@@ -209,9 +213,9 @@ def translate_group_normalization(node: OnnxNode, build: Builder) -> Expr:
     stash = dtype_of(data)
     if node.opset >= 21:
         stash = _stash_dtype(node, stash)
-    sizes = shape_of(data)[2:]
-    cut = reshape_to(
-        build, cast_to(build, data, stash), (shape_of(data)[0], groups, channels // groups, *sizes)
+    batch, _, *sizes = known_sizes(build, data)
+    cut = reshape_to_known(
+        build, cast_to(build, data, stash), (batch, groups, channels // groups, *sizes)
     )
     axes = tuple(range(2, rank_of(cut)))
     normal = _standardized(build, cut, axes, node.number("epsilon", 1e-5))[0]

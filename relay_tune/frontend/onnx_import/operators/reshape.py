@@ -12,6 +12,7 @@ from relay_tune.frontend.onnx_import.open_sizes import (
     Size,
     are_known,
     axis_size,
+    dims_of,
     have_equally_many,
     known_size,
     reshape_to_sizes,
@@ -36,8 +37,23 @@ COPY, INFER, JOIN, SPLIT = 0, -1, -3, -4
 """The codes of `reshape` (see `relay_tune.typing.relations.reshape_codes`)."""
 
 
+def reshape_to_known(build: Builder, data: Expr, target: Sequence[Size]) -> Expr:
+    """`data` with sizes of which the program computes those that are no dimensions.
+
+    A single one of these beside numbers is what is left of the elements.
+    """
+    dims = dims_of(target)
+    if are_known(dims):
+        return reshape_to(build, data, dims)
+    numbers = [dim for dim in dims if isinstance(dim, int) and dim > 0]
+    if len(numbers) == len(dims) - 1:
+        codes = tuple(dim if isinstance(dim, int) else INFER for dim in dims)
+        return build.call("reshape", data, newshape=codes)
+    return reshape_to_sizes(build, data, target)
+
+
 def reshape_to(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
-    """`data` with exactly the sizes `target`, which may be symbolic.
+    """`data` with exactly the sizes `target`, which may be symbolic; `?` is that at its place.
 
     A symbolic size is written as a copy of the size at its place, or as what is left of the
     elements, or as part of an axis that is split or of two that are joined, or else computed when

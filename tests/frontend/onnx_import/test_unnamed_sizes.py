@@ -1,0 +1,101 @@
+"""Operators that split and join axes, of data whose sizes only a run knows (`?`).
+
+Compress leaves as many rows as its condition says. Several axes of one tensor may be `?`: none is
+taken for another.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+from relay_tune.runtime.interpreter.interpret import interpret
+
+EINSUMS = {
+    "ibh,hnd->ibnd": ((5, 4, 6), (6, 2, 3)),
+    "bih,bjh->bij": ((4, 5, 6), (4, 5, 6)),
+    "bhwc,hkc->bhwk": ((3, 4, 5, 6), (4, 3, 6)),
+    "ijk,lk->lij": ((3, 4, 5), (2, 5)),
+    "nctw,cd->ndtw": ((2, 3, 4, 5), (3, 7)),
+    "abc,cde->adbe": ((3, 4, 5), (5, 2, 3)),
+}
+
+
+def _floats(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+def _model(
+    node: onnx.NodeProto, shape: tuple[int, ...], axes: tuple[int, ...], weights: dict[str, Any]
+) -> bytes:
+    """The node behind a Compress along each of the axes, whose results have these sizes at most."""
+    nodes, name = [], "x"
+    for axis in axes:
+        nodes.append(helper.make_node("Compress", [name, f"keep{axis}"], [f"x{axis}"], axis=axis))
+        name = f"x{axis}"
+    nodes.append(helper.make_node("Identity", [name], ["data"]))
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)]
+    inputs += [
+        helper.make_tensor_value_info(f"keep{axis}", TensorProto.BOOL, [shape[axis]])
+        for axis in axes
+    ]
+    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    tensors = [numpy_helper.from_array(value, name) for name, value in weights.items()]
+    graph = helper.make_graph([*nodes, node], "g", inputs, [output], tensors)
+    imports = [helper.make_opsetid("", 21)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=9).SerializeToString()
+
+
+def _check(node: onnx.NodeProto, shape: tuple[int, ...], **weights: np.ndarray) -> None:
+    """What onnxruntime gives, whichever axes are `?`, with all rows and with half of them."""
+    for count in (1, 2, len(shape)):
+        for axes in combinations(range(len(shape)), count):
+            model = _model(node, shape, axes, weights)
+            module = from_onnx(model)
+            session = onnxruntime.InferenceSession(model)
+            for part in (1, 2):
+                keeps = {f"keep{axis}": np.arange(shape[axis]) % part == 0 for axis in axes}
+                inputs = {"x": _floats(*shape), **keeps}
+                try:
+                    (wanted,) = session.run(None, inputs)
+                except onnxruntime.capi.onnxruntime_pybind11_state.Fail:
+                    continue  # half of an axis that weights, too, have
+                except onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument:
+                    continue
+                found = interpret(module, *inputs.values())
+                np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("equation", EINSUMS)
+def test_products_in_einsteins_notation(equation: str) -> None:
+    shape, weights = EINSUMS[equation]
+    _check(
+        helper.make_node("Einsum", ["data", "w"], ["y"], equation=equation),
+        shape,
+        w=_floats(*weights),
+    )
+
+
+def test_a_product_with_itself() -> None:
+    _check(helper.make_node("Einsum", ["data"] * 2, ["y"], equation="bih,cjh->bicj"), (4, 5, 6))
+
+
+@pytest.mark.parametrize("mode", ["DCR", "CRD"])
+def test_channels_become_pixels(mode: str) -> None:
+    node = helper.make_node("DepthToSpace", ["data"], ["y"], blocksize=2, mode=mode)
+    _check(node, (2, 8, 4, 6))
+
+
+def test_pixels_become_channels() -> None:
+    _check(helper.make_node("SpaceToDepth", ["data"], ["y"], blocksize=2), (2, 3, 4, 8))
+
+
+def test_flattening() -> None:
+    _check(helper.make_node("Flatten", ["data"], ["y"], axis=2), (3, 4, 5))
