@@ -11,7 +11,9 @@ Each public name is imported when it is first used, so that `import relay_tune` 
 none of the libraries below. `__init__.pyi` tells type checkers what the names are.
 """
 
+import gc
 from importlib import import_module
+from types import ModuleType
 
 __version__ = "0.1.0"
 
@@ -87,12 +89,23 @@ __all__ = sorted([*_HOME_OF, *_PACKAGES, "__version__"])  # noqa: PLE0605
 def __getattr__(name: str) -> object:
     """A public name, imported on first use (PEP 562)."""
     if name in _PACKAGES:
-        return import_module(f"relay_tune.{name}")
+        return _imported(f"relay_tune.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'relay_tune' has no attribute {name!r}")
-    value = getattr(import_module(_HOME_OF[name]), name)
+    value = getattr(_imported(_HOME_OF[name]), name)
     globals()[name] = value
     return value
+
+
+def _imported(name: str) -> ModuleType:
+    """A module; Python looks for no garbage meanwhile, for a thousand modules leave hardly any."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(name)
+    finally:
+        if collects:
+            gc.enable()
 
 
 def __dir__() -> list[str]:

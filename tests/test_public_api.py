@@ -35,6 +35,20 @@ def test_import_is_light() -> None:
     assert python("-c", script).stdout.strip() == "[]"
 
 
+def test_python_looks_for_no_garbage_during_an_import() -> None:
+    script = """
+import gc, relay_tune as rt
+begun = []
+gc.callbacks.append(lambda phase, about: begun.append(phase))
+rt.build
+found = len(begun), gc.isenabled()
+gc.disable()
+rt.tune
+print(*found, gc.isenabled())
+"""
+    assert python("-c", script).stdout.split() == ["0", "True", "False"]
+
+
 @pytest.mark.parametrize("name", rt.__all__)
 def test_every_public_name_exists(name: str) -> None:
     assert getattr(rt, name) is not None

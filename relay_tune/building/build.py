@@ -16,7 +16,7 @@ from relay_tune.building.program_form import fused_module, is_network
 from relay_tune.building.programs import compile_program
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.size_points import SizePoint, size_points
-from relay_tune.building.workers import BuildWorkers
+from relay_tune.building.workers import BuildWorkers, Compiling
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.target import Target, target_argument
 from relay_tune.errors import NoNativeCodeError
@@ -120,8 +120,13 @@ class _Compilation:
         points: Sequence[SizePoint] = (),
     ) -> CompiledFunctions:
         """The compiled program of a typed module, with code of its own for some sizes."""
-        with results_for_one_build(), BuildWorkers(self.target, self.defaults) as workers:
+        with (
+            results_for_one_build(),
+            BuildWorkers(self.target, self.defaults) as workers,
+            Compiling(self.target, workers) as compiling,
+        ):
             start_early(workers, typed)
+            compiling.start_sessions()
             return compile_program(
                 fused_module(typed, self.accuracy, self.target, self.passes),
                 self.target,
@@ -131,7 +136,7 @@ class _Compilation:
                 sizes,
                 points,
                 self.defaults,
-                workers=workers,
+                compiling=compiling,
                 memory_limit=self.memory_limit,
             )
 

@@ -29,7 +29,7 @@ from relay_tune.building.size_cases import (
 )
 from relay_tune.building.size_points import SizePoint, local_sizes
 from relay_tune.building.work import work_on
-from relay_tune.building.workers import BuildWorkers, Compiling
+from relay_tune.building.workers import Compiling
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.kernels.kernel_module import module_text
@@ -315,7 +315,6 @@ def compiled_primitives(
     choose: ChooseSchedule | None,
     report: Callable[[str], None],
     compiling: Compiling,
-    workers: BuildWorkers,
     pool: CompilerPool | None = None,
     defaults: DefaultSchedules | None = None,
 ) -> tuple[dict[str, PrimitiveCode], list[Future[bytes]]]:
@@ -327,6 +326,7 @@ def compiled_primitives(
     codes: dict[str, PrimitiveCode] = {}
     objects: dict[str, Future[bytes]] = {}
     text = 0
+    workers = compiling.workers
     every: Iterable[Primitive] = primitives.values()
     ordered = every if defaults is None else planned_ahead(every, defaults, workers)
     kept = kept_kernels(target, threads, choose)

@@ -68,13 +68,13 @@ def compile_program(
     defaults: DefaultSchedules | None = None,
     primitives: Mapping[Function, Primitive] | None = None,
     pool: CompilerPool | None = None,
-    workers: BuildWorkers | None = None,
+    compiling: Compiling | None = None,
     memory_limit: int | None = None,
 ) -> CompiledFunctions:
     """The compiled program of a fused module; NoNativeCodeError for what has no native form.
 
     `sizes` of open dimensions get code of their own, so do `points`. `defaults` are those that
-    `schedules` gives, `workers` processes for this build, which may run already. `primitives` are
+    `schedules` gives, `compiling` is of this build, and may have begun. `primitives` are
     those of the module, and `pool` compiles them, for callers who build it several times.
     `memory_limit` is that of the bytes between kernels; InputError where it cannot be kept.
     """
@@ -92,14 +92,14 @@ def compile_program(
     every = [each for primitive in primitives.values() for each in primitive.with_parts()]
     distinct = {primitive.key.digest: primitive for primitive in every}
     with ExitStack() as own:
-        if workers is None:
+        if compiling is None:
             workers = own.enter_context(BuildWorkers(target, defaults))
-        compiling = own.enter_context(Compiling(target, workers))
+            compiling = own.enter_context(Compiling(target, workers))
         sessions = compiling.sessions(bool(program.layouts))
 
         def compiled(some: Mapping[str, Primitive]) -> CompiledKernels:
             codes, objects = compiled_primitives(
-                some, target, threads, schedules, report, compiling, workers, pool, defaults
+                some, target, threads, schedules, report, compiling, pool, defaults
             )
             return codes, dict(zip(some, objects, strict=True))
 
@@ -117,7 +117,8 @@ def compile_program(
         code = _ProgramCode(whole, primitives, codes, target, threads, memory_limit)
         report("compile the program")
         own_objects = code.objects()
-        objects = (*(each.result() for each in kernels.values()), *own_objects, *sessions.result())
+        written = [each.result() for each in kernels.values()]
+        objects = (*written, *own_objects, *(each.result() for each in sessions))
     return code.compiled(objects)
 
 

@@ -15,7 +15,7 @@ from relay_tune.building.plain_data import encoded
 from relay_tune.building.worker import CHOOSE, COMPILE, NO_MACHINE
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.known_objects import KERNELS
-from relay_tune.codegen.programs.session_object import session_objects
+from relay_tune.codegen.programs.session_object import object_functions, session_object
 from relay_tune.codegen.target import Target
 from relay_tune.codegen.worker_pool import WorkerPool
 from relay_tune.codegen.worker_process import start_worker
@@ -85,12 +85,13 @@ class Compiling:
     """
 
     def __init__(self, target: Target, workers: BuildWorkers) -> None:
+        self.workers = workers
         self._target = target
-        self._workers = workers
         self._threads = ThreadPoolExecutor(1 + workers.count)
         self._idle: SimpleQueue[Callable[[str], bytes]] = SimpleQueue()
         self._idle.put(lambda text: compile_text(text, target))
         self._is_shared = False
+        self._sessions: Future[bytes] | None = None
 
     def __enter__(self) -> Compiling:
         return self
@@ -107,18 +108,31 @@ class Compiling:
         """Have the workers compile, too."""
         if not self._is_shared:
             self._is_shared = True
-            for _ in range(self._workers.count):
-                self._idle.put(self._workers.compile)
+            for _ in range(self.workers.count):
+                self._idle.put(self.workers.compile)
 
     def submit(self, text: str) -> Future[bytes]:
         """The object file of an LLVM module, some time later; BuildError if LLVM rejects it."""
         with told_limits():
             return self._threads.submit(self._compiled, text)
 
-    def sessions(self, has_objects: bool) -> Future[tuple[bytes, ...]]:
-        """The object files that all programs have in common (`session_objects`)."""
+    def start_sessions(self) -> None:
+        """Begin with what all programs have in common: a core is idle while passes run."""
+        if self._sessions is None:
+            with told_limits():
+                self._sessions = self._threads.submit(session_object, self._target)
+
+    def sessions(self, has_objects: bool) -> list[Future[bytes]]:
+        """The object files of functions that programs have in common.
+
+        `has_objects`: with those of objects that are no tensors.
+        """
+        self.start_sessions()
+        assert self._sessions is not None
+        if not has_objects:
+            return [self._sessions]
         with told_limits():
-            return self._threads.submit(session_objects, self._target, has_objects)
+            return [self._sessions, self._threads.submit(object_functions, self._target)]
 
     def _compiled(self, text: str) -> bytes:
         compile_ = self._idle.get()

@@ -22,11 +22,6 @@ from relay_tune.codegen.programs.tensor_room import add_tensor_room
 from relay_tune.codegen.target import Target
 
 
-def session_objects(target: Target, has_objects: bool) -> tuple[bytes, ...]:
-    """The object files; `has_objects`: with the functions of objects that are no tensors."""
-    return (_sessions(target), _objects(target)) if has_objects else (_sessions(target),)
-
-
 @cache
 def heap_part() -> NativeModule:
     """The heap's functions that become parts of others: they take blocks and count references."""
@@ -38,7 +33,8 @@ def heap_part() -> NativeModule:
 
 
 @cache
-def _sessions(target: Target) -> bytes:
+def session_object(target: Target) -> bytes:
+    """The object file of what all programs have."""
     module = NativeModule()
     module.include(heap_part())
     add_session_functions(module)
@@ -47,7 +43,8 @@ def _sessions(target: Target) -> bytes:
 
 
 @cache
-def _objects(target: Target) -> bytes:
+def object_functions(target: Target) -> bytes:
+    """The object file of what programs have whose objects are not all tensors."""
     module = NativeModule()
     module.include(heap_part())
     add_drop(module)

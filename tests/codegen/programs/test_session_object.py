@@ -5,7 +5,7 @@ from __future__ import annotations
 from relay_tune.building.program_form import program_module
 from relay_tune.building.programs import compile_program
 from relay_tune.codegen.programs.compiled import CompiledFunctions
-from relay_tune.codegen.programs.session_object import session_objects
+from relay_tune.codegen.programs.session_object import object_functions, session_object
 from relay_tune.codegen.target import native_target
 from relay_tune.frontend.relay_text import parse
 from relay_tune.runtime.native_session import load_functions
@@ -25,8 +25,9 @@ def compiled(text: str) -> CompiledFunctions:
 
 def test_the_code_of_sessions_is_the_same_for_all_programs() -> None:
     tensors, lists = compiled(TENSORS), compiled(LISTS)
-    (sessions,) = session_objects(native_target(), has_objects=False)
+    sessions = session_object(native_target())
     assert tensors.objects[-1] is sessions and lists.objects[-2] is sessions
+    assert lists.objects[-1] is object_functions(native_target())
 
 
 def test_values_are_made_and_read_where_some_are_passed() -> None:
