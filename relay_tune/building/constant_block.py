@@ -9,7 +9,9 @@ import numpy as np
 
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.aligned_memory import aligned_bytes, rounded_up
+from relay_tune.runtime.aligned_memory import rounded_up
 from relay_tune.runtime.freed_memory import give_back_memory
+from relay_tune.runtime.large_pages import large_page_bytes
 from relay_tune.schedule.packing import PackRecipe
 from relay_tune.tensor.deferred_array import ConstantData, array_of
 
@@ -77,7 +79,7 @@ class ConstantBlock:
         """The block as bytes, 64-byte aligned, gaps zero; nothing can be added any more."""
         with self._lock:
             if self._block is None:
-                self._block = aligned_bytes(self._end)
+                self._block = large_page_bytes(self._end)
             if self._entries:
                 self._fill(self._block)
             return self._block

@@ -7,11 +7,19 @@ up to 39 from pages of 2 MB (one core of a Zen 5 server).
 from __future__ import annotations
 
 import ctypes
+import mmap
 import sys
 from functools import cache
 
+import numpy as np
+
+from relay_tune.runtime.aligned_memory import aligned_bytes
+
 LARGE_PAGE = 1 << 21
 """Bytes of the pages that x86-64, and AArch64 with small pages of 4 KB, translate at once."""
+
+SMALLEST = 1 << 20
+"""Arrays of so many bytes lie in large pages: they take a whole one at most more than they need."""
 
 _MADV_HUGEPAGE = 14
 
@@ -21,6 +29,24 @@ def large_page_room(size: int) -> int:
     if sys.platform != "linux" or size < LARGE_PAGE:
         return size
     return -(-size // LARGE_PAGE) * LARGE_PAGE + LARGE_PAGE
+
+
+def large_page_bytes(count: int, smallest: int = SMALLEST) -> np.ndarray:
+    """`count` zero bytes in large pages of their own, where there are such; MemoryError.
+
+    Fewer than `smallest` begin on a cache line somewhere.
+    """
+    if sys.platform != "linux" or count < smallest:
+        return aligned_bytes(count)
+    room = -(-count // LARGE_PAGE) * LARGE_PAGE
+    try:
+        mapped = mmap.mmap(-1, room + LARGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError:
+        raise MemoryError(f"no room for {count} bytes") from None
+    memory = np.frombuffer(mapped, np.uint8)
+    start = -memory.ctypes.data % LARGE_PAGE
+    ask_for_large_pages(int(memory.ctypes.data) + start, room)
+    return memory[start : start + count]
 
 
 def ask_for_large_pages(address: int, size: int) -> None:

@@ -5,7 +5,13 @@ import sys
 import numpy as np
 import pytest
 
-from relay_tune.runtime.large_pages import LARGE_PAGE, ask_for_large_pages, large_page_room
+from relay_tune.runtime.large_pages import (
+    LARGE_PAGE,
+    SMALLEST,
+    ask_for_large_pages,
+    large_page_bytes,
+    large_page_room,
+)
 from relay_tune.runtime.row_memory import RowMemory
 
 
@@ -30,6 +36,21 @@ def test_rows_of_large_memory_begin_on_a_large_page(rows: int) -> None:
     array = memory.array(shape, np.dtype("float32"))
     array[...] = 1
     assert array.sum() == array.size
+
+
+@pytest.mark.parametrize("count", [1, 1000, SMALLEST - 1, SMALLEST, LARGE_PAGE, 2 * LARGE_PAGE + 1])
+def test_bytes_are_zero_and_as_many_as_wanted(count: int) -> None:
+    memory = large_page_bytes(count)
+    assert memory.nbytes == count and not memory.any()
+    is_large = sys.platform == "linux" and count >= SMALLEST
+    assert memory.ctypes.data % (LARGE_PAGE if is_large else 64) == 0
+    memory.fill(1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems take it lazily")
+def test_bytes_that_there_is_no_memory_for() -> None:
+    with pytest.raises(MemoryError):
+        large_page_bytes(1 << 60)
 
 
 def test_advice_leaves_what_is_there() -> None:

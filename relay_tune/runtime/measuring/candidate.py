@@ -5,15 +5,24 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import chain, cycle, islice
+from typing import TypeVar
 
 import numpy as np
 
 from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.repeat_function import REPEAT_SYMBOL, RepeatContext
-from relay_tune.runtime.measuring.cold_constants import ConstantCopies, copies_wanted
+from relay_tune.runtime.measuring.cold_constants import (
+    ConstantCopies,
+    copies_wanted,
+    outputs_wanted,
+)
 from relay_tune.runtime.measuring.compare_outputs import difference
-from relay_tune.runtime.measuring.guarded_buffer import ALIGNMENT, GuardedBuffer
+from relay_tune.runtime.measuring.guarded_buffer import (
+    ALIGNMENT,
+    GuardedBuffer,
+    guarded_buffers,
+)
 from relay_tune.runtime.measuring.inputs import Sample, as_bytes
 from relay_tune.runtime.measuring.message import Slot, SlotKind
 from relay_tune.runtime.measuring.paged_buffer import PagedBuffer, Side
@@ -22,6 +31,8 @@ from relay_tune.runtime.measuring.timing import Timing, time_runs
 from relay_tune.runtime.run_clock import run_clock
 
 Buffer = GuardedBuffer | PagedBuffer
+
+T = TypeVar("T")
 
 
 class WrongAnswerError(Exception):
@@ -52,7 +63,7 @@ class CandidateRun:
         self._memory = memory
         self._rounds_factors = rounds_factors
         self._copies = copies
-        self._scratch = [GuardedBuffer(s.bytes) for s in slots if s.kind is SlotKind.SCRATCH]
+        self._scratch = guarded_buffers([s.bytes for s in slots if s.kind is SlotKind.SCRATCH])
         self._constants = [
             memory.constant(slot.index, slot.recipe)
             for slot in slots
@@ -74,14 +85,20 @@ class CandidateRun:
         own = sum(slot.bytes for slot in self._slots if slot.kind is SlotKind.SCRATCH)
         return own + sum(array.nbytes for array in self._constants)
 
-    def _use_tables(self, count: int) -> None:
-        """Let the runs use so many tables in turn, each with its own copy of the constants.
+    def _use_tables(self, copies: int, places: int = 1) -> None:
+        """Let the runs use so many copies of the constants, and places of outputs, in turn.
 
-        The run before used the first one, so that they begin with the next.
+        The run before used the first ones, so that they begin with the next.
         """
-        copies = self._copies.copy(self._constants, count)
-        own = self._memory.inputs, self._memory.outputs, self._scratch
-        self._set_tables([self._addresses(constants, *own) for constants in copies])
+        count = max(copies, places)
+        constants = _in_turn(self._copies.copy(self._constants, copies), count)
+        outputs = _in_turn(self._memory.output_places(places), count)
+        self._set_tables(
+            [
+                self._addresses(own, self._memory.inputs, results, self._scratch)
+                for own, results in zip(constants, outputs, strict=True)
+            ]
+        )
 
     def _set_tables(self, tables: Sequence[list[int]]) -> None:
         count = len(tables)
@@ -180,28 +197,35 @@ class CandidateRun:
         WrongAnswerError if the clock stood still, or if its answer is wrong after so many runs.
 
         `best` is the best time known for the task. Each run but the first has another copy of the
-        constants, so that they come from where they come from in a network.
+        constants, so that they come from where they come from in a network, and other memory for
+        its outputs.
         """
         self._use_tables(1)
         cold = self.run(1)
+        data, threads = self._memory.data, self._threads
         size = sum(array.nbytes for array in self._constants)
-        self._use_tables(copies_wanted(size, self._memory.data.other_bytes, cold, self._threads))
+        outputs = sum(array.nbytes for array in data.expected)
+        self._use_tables(
+            copies_wanted(size, data.other_bytes, cold, threads),
+            outputs_wanted(outputs, size, data.other_bytes, cold, threads),
+        )
         timing = time_runs(self.run, cold, best)
         if not (math.isfinite(timing.seconds) and timing.seconds > 0):
             raise WrongAnswerError(f"took {timing.seconds} s, which cannot be")
-        _check_zones(
-            {
-                "input": self._memory.inputs,
-                "output": self._memory.outputs,
-                "scratch buffer": self._scratch,
-            }
-        )
+        _check_zones({"input": self._memory.inputs, "scratch buffer": self._scratch})
+        for place in self._memory.all_places:
+            _check_zones({"output": place})
         self._check_again()
         return timing
 
     def close(self) -> None:
         """End the candidate's threads."""
         self._code.function("relay_tune_shutdown")()
+
+
+def _in_turn(items: Sequence[T], count: int) -> list[T]:
+    """So many items, beginning anew where they end."""
+    return list(islice(cycle(items), count))
 
 
 def _check_zones(named: Mapping[str, Sequence[Buffer]]) -> None:

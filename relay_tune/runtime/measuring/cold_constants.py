@@ -3,8 +3,8 @@
 Between two runs of a kernel a network reads the weights of all other kernels, so that it seldom
 finds its own in a near cache: they come from the first cache that holds what the whole network
 touches. A candidate that ran on the same weights again and again would look faster than it is in
-the network, the more so the more weights its algorithm reads. Inputs are different: the kernel
-before has just written them.
+the network, the more so the more weights its algorithm reads. Outputs come to lie in memory that
+was used some kernels before. Inputs are different: the kernel before has just written them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from relay_tune.runtime.aligned_memory import aligned_bytes, rounded_up
 from relay_tune.runtime.cache_sizes import LARGEST_SHARE, cache_sizes
+from relay_tune.runtime.large_pages import large_page_bytes
 
 Array = np.ndarray[Any, Any]
 
@@ -52,8 +53,34 @@ def copies_wanted(constant_bytes: int, other_bytes: int, seconds: float, threads
     evicting = 1 + math.ceil(
         min(_evicting_bytes(other_bytes, threads), MOST_BYTES) / constant_bytes
     )
-    runs = 2 + math.ceil(MEASURING_SECONDS / seconds)
-    return min(evicting, runs, MOST_COPIES)
+    return min(evicting, _runs(seconds), MOST_COPIES)
+
+
+def outputs_wanted(
+    output_bytes: int, constant_bytes: int, other_bytes: int, seconds: float, threads: int
+) -> int:
+    """Into how many places a candidate is to write its outputs in turn; as for `copies_wanted`.
+
+    Where a network clears the near caches of a thread, they hold nothing of the memory in which
+    outputs come to lie: it was used some kernels before. The last cache does hold it. A run that
+    touches more than the near caches have clears them by itself.
+    """
+    near, touched = _cleared(other_bytes) * threads, output_bytes + constant_bytes
+    if not output_bytes or not near:
+        return 1
+    others = 1 if touched >= near else math.ceil(DRIVEN_OUT * near / touched)
+    return 1 + min(others, _runs(seconds), MOST_COPIES)
+
+
+def _runs(seconds: float) -> int:
+    """How often a candidate runs about."""
+    return 2 + math.ceil(MEASURING_SECONDS / seconds)
+
+
+def _cleared(other_bytes: int) -> int:
+    """The largest of a thread's own caches that a network clears which touches so much."""
+    *private, _ = cache_sizes()
+    return max((size for size in private if FILLED_SHARE * size < other_bytes), default=0)
 
 
 def _evicting_bytes(other_bytes: int, threads: int) -> int:
@@ -62,12 +89,10 @@ def _evicting_bytes(other_bytes: int, threads: int) -> int:
     A network clears the caches that are small beside it, of each thread that runs it. To clear
     these is enough, however much more the network reads. The last cache is one for all threads.
     """
-    *private, last = cache_sizes()
-    last = min(last, LARGEST_SHARE)
+    last = min(cache_sizes()[-1], LARGEST_SHARE)
     if FILLED_SHARE * last < other_bytes:
         return DRIVEN_OUT * last
-    cleared = max((size for size in private if FILLED_SHARE * size < other_bytes), default=0)
-    return min(other_bytes, DRIVEN_OUT * cleared * threads)
+    return min(other_bytes, DRIVEN_OUT * _cleared(other_bytes) * threads)
 
 
 class ConstantCopies:
@@ -87,7 +112,7 @@ class ConstantCopies:
         sizes = [rounded_up(array.nbytes) for array in constants]
         needed = sum(sizes) * (count - 1)
         if len(self._memory) < needed:
-            self._memory, self._numbers = aligned_bytes(needed), 0
+            self._memory, self._numbers = large_page_bytes(needed), 0
         are_numbers = all(array.dtype.kind == "f" for array in constants)
         is_filled = are_numbers and needed <= self._numbers
         addresses = [[int(array.ctypes.data) for array in constants]]

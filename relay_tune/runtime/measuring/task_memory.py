@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from relay_tune.runtime.aligned_memory import aligned_bytes
-from relay_tune.runtime.measuring.guarded_buffer import GuardedBuffer
+from relay_tune.runtime.large_pages import large_page_bytes
+from relay_tune.runtime.measuring.guarded_buffer import GuardedBuffer, guarded_buffers
 from relay_tune.runtime.measuring.inputs import Array, MeasureInputs, as_bytes
 from relay_tune.runtime.measuring.paged_buffer import PagedBuffer
 from relay_tune.schedule.packing import PackRecipe
@@ -24,10 +24,13 @@ class TaskMemory:
 
     def __init__(self, data: MeasureInputs) -> None:
         self.data = data
-        self.inputs = [_filled(array) for array in data.inputs]
-        self.outputs = [GuardedBuffer(array.nbytes) for array in data.expected]
+        buffers = guarded_buffers([array.nbytes for array in (*data.inputs, *data.expected)])
+        self.inputs, self.outputs = buffers[: len(data.inputs)], buffers[len(data.inputs) :]
+        for buffer, array in zip(self.inputs, data.inputs, strict=True):
+            buffer.content[:] = as_bytes(array)
         self.checked_inputs = [PagedBuffer(array.nbytes) for array in data.inputs]
         self.checked_outputs = [PagedBuffer(array.nbytes) for array in data.expected]
+        self._places: list[list[GuardedBuffer]] = []
         self._packed: dict[tuple[int, PackRecipe], Array] = {}
 
     @property
@@ -37,8 +40,24 @@ class TaskMemory:
         given = sum(array.nbytes for array in (*data.inputs, *data.expected))
         second = 0 if data.second is None else given
         constants = sum(array.nbytes for array in (*data.constants, *self._packed.values()))
+        constants += len(self._places) * sum(array.nbytes for array in data.expected)
         # Inputs and outputs have two buffers beside their data: to check in, and to time in.
         return 3 * given + second + constants
+
+    def output_places(self, count: int) -> list[list[GuardedBuffer]]:
+        """`count` times memory for the outputs, the first of which is `outputs`."""
+        sizes = [array.nbytes for array in self.data.expected]
+        if len(self._places) < count - 1:
+            buffers = guarded_buffers(sizes * (count - 1))
+            self._places = [
+                buffers[first : first + len(sizes)] for first in range(0, len(buffers), len(sizes))
+            ]
+        return self.all_places[:count]
+
+    @property
+    def all_places(self) -> list[list[GuardedBuffer]]:
+        """All memory for the outputs so far."""
+        return [self.outputs, *self._places]
 
     def constant(self, index: int, recipe: PackRecipe | None) -> Array:
         """A constant in the order that a candidate wants, 64-byte aligned."""
@@ -102,14 +121,8 @@ def held_bytes() -> int:
     return min(MOST_HELD_BYTES, int(HELD_SHARE * memory))
 
 
-def _filled(array: Array) -> GuardedBuffer:
-    buffer = GuardedBuffer(array.nbytes)
-    buffer.content[:] = as_bytes(array)
-    return buffer
-
-
 def _packed(source: Array, recipe: PackRecipe) -> Array:
-    memory = aligned_bytes(recipe.size * source.itemsize)
+    memory = large_page_bytes(recipe.size * source.itemsize)
     packed: Array = memory.view(source.dtype).reshape(recipe.shape)
     recipe.pack_into(packed, source)
     return packed

@@ -18,9 +18,10 @@ from relay_tune.runtime.measuring.cold_constants import (
     MOST_COPIES,
     ConstantCopies,
     copies_wanted,
+    outputs_wanted,
 )
 from relay_tune.runtime.measuring.compare_outputs import difference
-from relay_tune.runtime.measuring.guarded_buffer import GuardedBuffer
+from relay_tune.runtime.measuring.guarded_buffer import GuardedBuffer, guarded_buffers
 from relay_tune.runtime.measuring.inputs import MeasureInputs, load_inputs, save_inputs
 from relay_tune.runtime.measuring.message import Slot, SlotKind, read_message, write_message
 from relay_tune.runtime.measuring.random_inputs import measure_inputs
@@ -87,6 +88,18 @@ class TestGuardedBuffer:
         buffer = GuardedBuffer(100)
         buffer._memory[buffer._start + place] = 0
         assert not buffer.intact
+
+    def test_buffers_side_by_side_keep_apart(self) -> None:
+        sizes = (100, 0, 3 << 20, 65)
+        buffers = guarded_buffers(sizes)
+        assert [buffer.content.nbytes for buffer in buffers] == list(sizes)
+        for buffer in buffers:
+            assert buffer.address % 64 == 0
+            buffer.poison()
+        assert all(buffer.intact for buffer in buffers)
+        buffers[2]._memory[buffers[2]._end] = 0
+        assert [buffer.intact for buffer in buffers] == [True, True, False, True]
+        assert guarded_buffers(()) == []
 
 
 def runs_of(seconds: float, calls: list[int]) -> Callable[[int], float]:
@@ -250,6 +263,19 @@ class TestConstantCopies:
 
     def test_few_for_a_slow_kernel(self) -> None:
         assert copies_wanted(1 << 20, 60 << 20, seconds=MEASURING_SECONDS, threads=2) == 3
+
+    def test_outputs_come_to_lie_where_the_near_caches_hold_nothing(self) -> None:
+        assert outputs_wanted(1 << 18, 1 << 18, 10 << 20, seconds=1e-6, threads=1) == 5
+        assert outputs_wanted(1 << 18, 1 << 18, 10 << 20, seconds=1e-6, threads=2) == 9
+        assert outputs_wanted(8 << 20, 0, 500 << 20, seconds=1e-6, threads=1) == 2
+        assert outputs_wanted(1 << 10, 8 << 20, 500 << 20, seconds=1e-6, threads=1) == 2
+
+    def test_outputs_stay_where_caches_keep_them(self) -> None:
+        assert outputs_wanted(1 << 20, 1 << 20, 0, seconds=1e-6, threads=1) == 1
+        assert outputs_wanted(0, 1 << 20, 10 << 20, seconds=1e-6, threads=1) == 1
+
+    def test_few_outputs_of_a_slow_kernel(self) -> None:
+        assert outputs_wanted(1 << 10, 0, 10 << 20, seconds=MEASURING_SECONDS, threads=1) == 4
 
     def test_copies_are_equal_and_apart(self) -> None:
         arrays = [np.arange(5, dtype=np.float32), np.arange(3, dtype=np.int8)]
