@@ -117,11 +117,23 @@ class Builder:
         pairs = list(zip(shape_of(value), shape, strict=True))
         if any(UNKNOWN not in pair and pair[0] != pair[1] for pair in pairs):
             value = self.with_shape(value, [old if old == new else UNKNOWN for old, new in pairs])
-        var = Var(f"v{len(self._bound)}", type_, type=type_)
+        var = self._variable(value, type_)
         self.annotated[value, type_] = var
+        self.note_sizes(var)
+        return var
+
+    def once(self, value: Expr) -> Expr:
+        """A value that is computed in this scope, though only functions inside of it may read it.
+
+        Each call of such a function would compute it otherwise.
+        """
+        return self._variable(value, None)
+
+    def _variable(self, value: Expr, annotation: TensorType | None) -> Var:
+        """A variable of this scope."""
+        var = Var(f"v{len(self._bound)}", annotation, type=annotation or value.type)
         self._bound.append((var, value))
         self._values[var] = value
-        self.note_sizes(var)
         return var
 
     @contextmanager

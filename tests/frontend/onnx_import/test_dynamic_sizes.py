@@ -10,7 +10,11 @@ from onnx import TensorProto, helper
 from relay_tune.building.build import build
 from relay_tune.errors import RelayError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+from relay_tune.ir.expr import Call, Function
+from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType
+from relay_tune.op.nn.matmul import dense
+from relay_tune.op_rules.matching import static_shape
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_text import type_text
@@ -112,10 +116,28 @@ def test_recurrence_of_open_length_and_batch(operator: str, direction: str) -> N
     inputs = {"x": (FLOAT, ["t", "b", 3]), "n": (TensorProto.INT32, ["b"])}
     model = model_of([layer], inputs, weights, ["y", "h"])
     feeds = []
-    for time, batch in ((1, 1), (7, 2), (16, 3)):
+    for time, batch in ((1, 1), (7, 2), (16, 3), (1, 8)):
         lengths = RANDOM.integers(1, time + 1, batch).astype(np.int32)
         feeds.append({"x": floats(time, batch, 3), "n": lengths})
     check(model, feeds, None if (operator, direction) == ("LSTM", "bidirectional") else interpret)
+
+
+@pytest.mark.parametrize("sizes", [["t", 1, 3], ["t", "b", 3], [None, None, 3]])
+@pytest.mark.parametrize("operator", ["LSTM", "GRU", "RNN"])
+def test_inputs_of_all_steps_are_multiplied_before_the_steps(
+    operator: str, sizes: list[str | int | None]
+) -> None:
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[operator]
+    weights = {"w": floats(1, gates * 5, 3), "r": floats(1, gates * 5, 5)}
+    layer = node(operator, ["x", "w", "r"], ["y"], hidden_size=5)
+    module = from_onnx(model_of([layer], {"x": (FLOAT, sizes)}, weights))
+    steps = next(each for each in post_order(module.main.body) if isinstance(each, Function))
+    features = {
+        (static_shape(each.arguments[1]) or (0,))[-1]
+        for each in post_order(steps.body)
+        if isinstance(each, Call) and each.callee is dense
+    }
+    assert features == {5}  # those of the state
 
 
 def test_names_that_differ_for_equal_sizes() -> None:

@@ -169,11 +169,12 @@ def _run_as_function(
     flat = _projected(build, cell, sequence)
     is_named = are_known(dims := dims_of(shape))
     reshaped = reshape_to(build, flat, dims) if is_named else reshape_to_sizes(build, flat, shape)
+    inputs = build.once(reshaped)
     last = build.call("subtract", size_value(build, sequence.steps), build.constant(1, "int64"))
 
     def one(number: Expr, values: Sequence[Expr]) -> tuple[Sequence[Expr], Sequence[Expr]]:
         time = build.call("subtract", last, number) if backwards else number
-        now = build.call("take", reshaped, time, axis=0)
+        now = build.call("take", inputs, time, axis=0)
         new = step(cell, now, tuple(values))
         row, after = _masked(build, sequence, time, new, tuple(values))
         return after, [row]
