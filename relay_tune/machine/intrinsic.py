@@ -37,7 +37,8 @@ class Emission:
     Registers are numbers, pointers are names of LLVM values, distances of rows are in bytes.
 
     Attributes:
-        begin: before the first use of registers, which have so many rows.
+        begin: `begin(writer, rows, widths)` before the first use of registers, which have so many
+            rows of so many bytes; 0 stands for whole rows, which all are where no widths are given.
         end: after the last one.
         clear: `clear(writer, register)`.
         load: `load(writer, side, register, pointer, stride)` of an operand.
@@ -46,7 +47,7 @@ class Emission:
         marker: what stands in every text with such instructions.
     """
 
-    begin: Callable[[InstructionWriter, Sequence[int]], None]
+    begin: Callable[[InstructionWriter, Sequence[int], Sequence[int]], None]
     end: Callable[[InstructionWriter], None]
     clear: Callable[[InstructionWriter, int], None]
     load: Callable[[InstructionWriter, Side, int, str, int], None]

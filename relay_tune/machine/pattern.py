@@ -16,6 +16,7 @@ Sums of integers are modulo 2^32, those of bfloat16 are rounded as float32.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from relay_tune.quick_dataclass import dataclass
@@ -94,6 +95,26 @@ BFLOAT16_PAIRS = TilePattern(
     most_tile=(5, 3),
 )
 """Registers of 16 rows of 64 bytes: products of bfloat16, summed in float32."""
+
+
+def _bytes_in_fours(left: str, right: str) -> TilePattern:
+    """The same registers of bytes, whose products are summed in int32."""
+    return replace(
+        BFLOAT16_PAIRS,
+        name=f"{left} x {right} matrices",
+        left=left,
+        right=right,
+        result="int32",
+        steps=64,
+        group=4,
+    )
+
+
+BYTE_MATRICES = {
+    (left, right): _bytes_in_fours(left, right)
+    for left, right in (("uint8", "int8"), ("int8", "int8"), ("uint8", "uint8"), ("int8", "uint8"))
+}
+"""By the dtypes of their operands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from relay_tune.errors import InputError
 from relay_tune.machine.machine import Machine
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy, is_allowed, least_accuracy
-from relay_tune.schedule.intrinsics.match import with_long_rows
+from relay_tune.schedule.intrinsics.match import for_registers
 from relay_tune.schedule.nests.build_nests import build_nests
 from relay_tune.schedule.nests.constant_stages import fold_constant_stages
 from relay_tune.schedule.nests.inline import inline_stages
@@ -298,7 +298,7 @@ def plan_program(
     inlined = with_row_copies(inline_stages(program.outputs, constants), constants)
     stages = with_panels(inlined, constants, program.outputs)
     nests = [
-        with_long_rows(algorithm.nest(fuse_repeated(step))) if isinstance(step, Nest) else step
+        for_registers(algorithm.nest(fuse_repeated(step))) if isinstance(step, Nest) else step
         for step in build_nests(stages, program.outputs, longer=algorithm.is_ragged)
     ]
     steps = algorithm.grouped(nests, program.outputs)

@@ -18,11 +18,25 @@ from relay_tune.tensor.loops import Statement
 
 @dataclass(frozen=True, eq=False, slots=True)
 class MatrixRegisters(Statement):
-    """`rows` gives the rows of each register during `body`; no others stand inside."""
+    """Registers during `body`; no others stand inside.
+
+    Attributes:
+        pattern: what they are for.
+        rows: of each of them.
+        body: what uses them.
+        lengths: the elements in a row of each of them; 0 where rows are whole, which all are where
+            it is empty. Those of left operands may be shorter.
+    """
 
     pattern: TilePattern
     rows: tuple[int, ...]
     body: Statement
+    lengths: tuple[int, ...] = ()
+
+    def length(self, register: int, side: Side | None) -> int:
+        """The elements in a row of a register with an operand, or a result."""
+        own = self.lengths[register] if self.lengths else 0
+        return own or self.pattern.row_elements(side)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

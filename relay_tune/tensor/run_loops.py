@@ -33,11 +33,11 @@ class _Machine:
     """The state of a run: the current value of each loop axis, the content of each buffer."""
 
     _pattern: TilePattern
+    _held: MatrixRegisters
 
     def __init__(self, buffers: dict[Tensor, Array]) -> None:
         self._buffers = buffers
         self._axes: dict[Axis, Array] = {}
-        self._rows: tuple[int, ...] = ()
         self._registers: dict[int, Array] = {}
 
     def run(self, statement: Statement) -> None:
@@ -65,10 +65,10 @@ class _Machine:
                 self._buffers[buffer] = np.zeros(buffer.shape, numpy_dtype(buffer.dtype))
                 self.run(statement.body)
             case MatrixRegisters():
-                self._pattern, self._rows = statement.pattern, statement.rows
+                self._pattern, self._held = statement.pattern, statement
                 self.run(statement.body)
             case MatrixClear():
-                shape = self._rows[statement.register], self._pattern.columns
+                shape = self._held.rows[statement.register], self._pattern.columns
                 dtype = numpy_dtype(self._pattern.result)
                 self._registers[statement.register] = np.zeros(shape, dtype)
             case MatrixLoad():
@@ -88,9 +88,10 @@ class _Machine:
         """The flat places of a register's elements, (rows, elements of a row)."""
         array = self._buffers[node.buffer]
         use = "written" if isinstance(node, MatrixStore) else "read"
-        width = self._pattern.row_elements(node.side if isinstance(node, MatrixLoad) else None)
+        side = node.side if isinstance(node, MatrixLoad) else None
+        width = self._held.length(node.register, side)
         start = int(np.ravel_multi_index(self._place(node, use), array.shape))
-        rows = np.arange(self._rows[node.register])[:, None] * node.stride
+        rows = np.arange(self._held.rows[node.register])[:, None] * node.stride
         found: Array = start + rows + np.arange(width)
         if found.min() < 0 or found.max() >= array.size:
             raise IndexError(

@@ -7,7 +7,7 @@ from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.limit_loops import can_flush, flushing_text, peak_text, reading_text
 from relay_tune.codegen.target import parse_target
 from relay_tune.targets.x86.amx.description import ROW_BYTES
-from relay_tune.targets.x86.amx.peak import PEAK
+from relay_tune.targets.x86.amx.peak import peak_of
 
 TARGETS = [
     "aarch64-linux-gnu:neoverse-n1:+dotprod",
@@ -44,6 +44,7 @@ def test_loops_are_those_that_the_processor_has_instructions_for(
 
 
 def test_a_step_of_matrix_registers_reads_all_operands() -> None:
-    text = peak_text(PEAK, parse_target(TARGETS[3]))
-    assert text.count("call void @llvm.x86.tdpbf16ps") == PEAK.calls
-    assert text.count("call void @llvm.x86.tileloadd64") * 16 * ROW_BYTES == PEAK.operand_bytes
+    peak = peak_of("tdpbf16ps")
+    text = peak_text(peak, parse_target(TARGETS[3]))
+    assert text.count("call void @llvm.x86.tdpbf16ps") == peak.calls
+    assert text.count("call void @llvm.x86.tileloadd64") * 16 * ROW_BYTES == peak.operand_bytes

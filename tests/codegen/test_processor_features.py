@@ -106,7 +106,7 @@ def test_matrix_registers_are_required_only_where_they_are_used(cpu: str) -> Non
 @pytest.mark.skipif(not TARGET.intrinsics, reason="needs matrix registers")
 def test_a_system_that_does_not_give_matrix_registers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert supported("amx-tile")
-    (intrinsic,) = INTRINSICS
+    intrinsic, *_ = INTRINSICS
     permission = replace(PERMISSION, arguments=(*PERMISSION.arguments[:1], 63))  # no such part
     unknown = replace(intrinsic.requirement, permission=permission)
     changed = replace(X86_64, intrinsics=(replace(intrinsic, requirement=unknown),))

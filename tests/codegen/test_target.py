@@ -78,26 +78,32 @@ def test_machines_that_scale_by_powers_of_two(name, scales):
     assert parse_target(name).scales_powers == scales
 
 
+FLOAT_TILES = ("tiles",)
+BYTE_TILES = ("tiles_us", "tiles_ss", "tiles_uu", "tiles_su")
+
+
 @pytest.mark.parametrize(
-    ("name", "has_tiles"),
+    ("name", "tiles"),
     [
-        ("x86_64-linux-gnu:sapphirerapids", True),
-        ("x86_64-linux-gnu:graniterapids-d", True),
-        ("x86_64-linux-gnu:x86-64-v4:+amx-tile,+amx-bf16", True),
-        ("x86_64-linux-gnu:x86-64-v4:+amx-tile,+amx-int8", False),
-        ("x86_64-linux-gnu:sapphirerapids:-amx-bf16", False),
-        ("x86_64-linux-gnu:sapphirerapids:-amx-tile", False),
-        ("x86_64-linux-gnu:sapphirerapids:-avx512f", False),
-        ("x86_64-apple-darwin:sapphirerapids", False),
-        ("x86_64-linux-gnu:icelake-server", False),
-        ("x86_64-linux-gnu:znver5", False),
-        ("aarch64-linux-gnu:cortex-a72", False),
+        ("x86_64-linux-gnu:sapphirerapids", (*FLOAT_TILES, *BYTE_TILES)),
+        ("x86_64-linux-gnu:graniterapids-d", (*FLOAT_TILES, *BYTE_TILES)),
+        ("x86_64-linux-gnu:x86-64-v4:+amx-tile,+amx-bf16", FLOAT_TILES),
+        ("x86_64-linux-gnu:x86-64-v4:+amx-tile,+amx-int8", BYTE_TILES),
+        ("x86_64-linux-gnu:sapphirerapids:-amx-bf16", BYTE_TILES),
+        ("x86_64-linux-gnu:sapphirerapids:-amx-int8", FLOAT_TILES),
+        ("x86_64-linux-gnu:sapphirerapids:-amx-tile", ()),
+        ("x86_64-linux-gnu:sapphirerapids:-avx512f", ()),
+        ("x86_64-apple-darwin:sapphirerapids", ()),
+        ("x86_64-linux-gnu:icelake-server", ()),
+        ("x86_64-linux-gnu:znver5", ()),
+        ("aarch64-linux-gnu:cortex-a72", ()),
     ],
 )
-def test_machines_that_multiply_matrices_in_registers(name: str, has_tiles: bool) -> None:
+def test_machines_that_multiply_matrices_in_registers(name: str, tiles: tuple[str, ...]) -> None:
     target = parse_target(name)
-    assert bool(target.intrinsics) == has_tiles
-    assert target.key.endswith(":v512:tiles") == has_tiles
+    assert tuple(each.key for each in target.intrinsics) == tiles
+    key = ":".join((f"v{target.vector_bits}", *tiles))
+    assert target.key.endswith(f":{key}")
 
 
 @pytest.mark.parametrize("permitted", [True, False])

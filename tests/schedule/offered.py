@@ -6,11 +6,13 @@ from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
 from relay_tune.schedule.rewrites.dot_products.record import BF16
-from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X1, BF16X3, BF16X6, TWO_PARTS
 from relay_tune.schedule.rewrites.matrix_products.stages import ways_to_gather
 from relay_tune.tensor.program import TensorProgram
 
 MATRIX_PRODUCTS = {
+    BF16X1(): (1, False),
+    BF16X1(gathered=True): (1, True),
     BF16X3(): (2, False),
     BF16X3(gathered=True): (2, True),
     BF16X6(): (3, False),
@@ -30,5 +32,5 @@ def algorithms(program: TensorProgram) -> tuple[AppliedAlgorithm, ...]:
 
 def matrix_products(program: TensorProgram) -> list[AppliedAlgorithm]:
     """Those on matrix registers, whatever is worth a look."""
-    ways = ways_to_gather(program)
+    ways = ways_to_gather(program, TWO_PARTS)
     return [each for each, (_, gathered) in MATRIX_PRODUCTS.items() if gathered in ways]

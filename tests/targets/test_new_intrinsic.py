@@ -41,7 +41,7 @@ from tests.installed_packages import install_entry
 from tests.schedule.machines import SERVER
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
-SERVER_WITH_BYTES = parse_target("x86_64-linux-gnu:sapphirerapids:+amx-int8")
+SERVER_WITH_HALVES = parse_target("x86_64-linux-gnu:graniterapids")
 ROWS, BLOCKS = 20, 2
 
 
@@ -78,23 +78,23 @@ def forget_targets() -> None:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    """Products of bytes on matrix registers."""
+    """Products of float16 on matrix registers."""
     folder, title = tmp_path_factory.mktemp("site"), "## An instruction on tiles"
-    with installed_package(folder, title, "bytes_on_matrix_registers") as theirs:
+    with installed_package(folder, title, "halves_on_matrix_registers") as theirs:
         yield theirs
 
 
 @pytest.fixture(scope="module")
 def intrinsic(installed: ModuleType) -> Intrinsic:
     """The record of the page's file."""
-    found = installed.AMX_INT8
+    found = installed.AMX_FP16
     assert isinstance(found, Intrinsic)
     return found
 
 
 def test_an_intrinsic_from_outside_is_a_file_a_test_and_an_entry(installed: ModuleType) -> None:
     installed.test_what_processors_have("graniterapids", True)
-    installed.test_what_processors_have("znver5", False)
+    installed.test_what_processors_have("sapphirerapids", False)
     installed.test_code_with_it_is_checked_for()
 
 
@@ -138,17 +138,17 @@ def test_packages_without_a_record(
 
 @pytest.fixture(scope="module")
 def match(intrinsic: Intrinsic) -> IntrinsicMatch:
-    """y[m, b, c] = sum(k, h, g) x[m, 64 * k + 4 * h + g] * w[b, k, 0, h, c, g].
+    """y[m, b, c] = sum(k, h, g) x[m, 32 * k + 2 * h + g] * w[b, k, 0, h, c, g].
 
     Of two parts of the weights one is read, so that the steps of an instruction stay an axis.
     """
-    x = input_tensor("x", (ROWS, 128), "uint8")
-    w = input_tensor("w", (BLOCKS, 2, 2, 16, 16, 4), "int8")
-    k, h, g = Axis("k", 2), Axis("h", 16), Axis("g", 4)
+    x = input_tensor("x", (ROWS, 64), "float16")
+    w = input_tensor("w", (BLOCKS, 2, 2, 16, 16, 2), "float16")
+    k, h, g = Axis("k", 2), Axis("h", 16), Axis("g", 2)
 
     def element(m: Scalar, b: Scalar, c: Scalar) -> Scalar:
-        left, right = x[m, k * 64 + h * 4 + g], w[b, k, 0, h, c, g]
-        return reduce("sum", [k, h, g], cast(left, "int32") * cast(right, "int32"))
+        left, right = x[m, k * 32 + h * 2 + g], w[b, k, 0, h, c, g]
+        return reduce("sum", [k, h, g], cast(left, "float32") * cast(right, "float32"))
 
     y = compute("y", (ROWS, BLOCKS, 16), element)
     (nest,) = plan_program(TensorProgram((x, w), (y,), ())).nests
@@ -173,27 +173,27 @@ def kernel_of(match: IntrinsicMatch) -> Kernel:
     )
     left, right = match.terms[0]
     buffers: tuple[Tensor, ...] = (left.tensor, right.tensor, nest.target)
-    return Kernel("bytes", buffers, buffers, tile_nest(nest, choice, frozenset()).body)
+    return Kernel("halves", buffers, buffers, tile_nest(nest, choice, frozenset()).body)
 
 
 def test_its_tiles_compute_the_product(match: IntrinsicMatch) -> None:
     kernel, rng = kernel_of(match), np.random.default_rng(1)
-    x = rng.integers(0, 256, (ROWS, 128)).astype(np.uint8)
-    w = rng.integers(-128, 128, (BLOCKS, 2, 2, 16, 16, 4)).astype(np.int8)
-    y = np.zeros(ROWS * BLOCKS * 16, np.int32)
+    x = rng.integers(-9, 9, (ROWS, 64)).astype(np.float16)
+    w = rng.integers(-9, 9, (BLOCKS, 2, 2, 16, 16, 2)).astype(np.float16)
+    y = np.zeros(ROWS * BLOCKS * 16, np.float32)
     run_loops(kernel.body, dict(zip(kernel.parameters, (x.ravel(), w.ravel(), y), strict=True)))
-    steps = w[:, :, 0].transpose(1, 2, 4, 0, 3).reshape(128, BLOCKS * 16).astype(np.int32)
-    np.testing.assert_array_equal(y.reshape(ROWS, -1), x.astype(np.int32) @ steps)
+    steps = w[:, :, 0].transpose(1, 2, 4, 0, 3).reshape(64, BLOCKS * 16).astype(np.float32)
+    np.testing.assert_array_equal(y.reshape(ROWS, -1), x.astype(np.float32) @ steps)
 
 
 def test_its_code_is_compiled(match: IntrinsicMatch, intrinsic: Intrinsic) -> None:
     written = write_kernel(kernel_of(match), intrinsics=(AMX_BF16, intrinsic))
-    head = f'target triple = "{SERVER_WITH_BYTES.triple}"'
+    head = f'target triple = "{SERVER_WITH_HALVES.triple}"'
     text = "\n".join([head, *sorted(written.declarations), written.text])
     assert used_in((AMX_BF16, intrinsic), [text]) == (intrinsic,)
-    for module in (text, peak_text(intrinsic.peak, SERVER_WITH_BYTES)):
-        assert "@llvm.x86.tdpbusd(" in module and "tdpbf16ps" not in module
-        assert compile_text(module, SERVER_WITH_BYTES)
+    for module in (text, peak_text(intrinsic.peak, SERVER_WITH_HALVES)):
+        assert "@llvm.x86.tdpfp16ps(" in module and "tdpbf16ps" not in module
+        assert compile_text(module, SERVER_WITH_HALVES)
 
 
 def test_its_costs_are_its_machines(match: IntrinsicMatch, intrinsic: Intrinsic) -> None:

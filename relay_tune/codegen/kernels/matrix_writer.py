@@ -33,7 +33,9 @@ class MatrixWriter:
     def begin(self, node: MatrixRegisters) -> None:
         """Write what comes before the first use of the registers."""
         self._emission = self._of_pattern(node.pattern)
-        self._emission.begin(self._values.writer, node.rows)
+        element = BYTES[node.pattern.left]
+        widths = tuple(length * element for length in node.lengths)
+        self._emission.begin(self._values.writer, node.rows, widths)
 
     def end(self) -> None:
         """Write what comes after the last use."""

@@ -17,7 +17,7 @@ def least_tile_cycles(match: IntrinsicMatch, machine: Machine) -> float:
     if intrinsic is None:
         return inf
     pattern = match.pattern
-    calls = match.nest.points / (pattern.rows * pattern.columns * pattern.steps)
+    calls = match.nest.points / (pattern.rows * pattern.columns * match.register_steps)
     return intrinsic.costs.operands * calls * len(match.terms) * intrinsic.cycles
 
 

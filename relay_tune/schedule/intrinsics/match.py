@@ -5,12 +5,15 @@
       * right[.. + block * size + row_size * steps + group_size * column + group]
 
 `block` counts the registers along the columns of the result; it is missing where there is one. With
-pairs of bfloat16, `group_size` is 2 and `row_size` 32.
+pairs of bfloat16, `group_size` is 2 and `row_size` 32. Rows of the left operand may be shorter than
+those of its registers, with as many fewer rows of the right one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 from relay_tune.machine.intrinsic import TileCosts
@@ -27,6 +30,9 @@ from relay_tune.tensor.walk import substitute
 
 FEW_ROWS = 13 / 16
 """Where a smaller part of a register's rows is used, those of several lines are taken together."""
+
+LONGEST = 1 << 30
+"""More than an axis of steps has."""
 
 REMEMBERED = 1 << 12
 
@@ -69,6 +75,16 @@ class IntrinsicMatch:
     def register_rows(self) -> int:
         """The rows of a register, so that the last one is nearly as full as the others."""
         return balanced_rows(self.row.extent, self.pattern.rows)
+
+    @property
+    def right_rows(self) -> int:
+        """The rows of a register with a right operand, which may be fewer than it has."""
+        return 1 if self.steps is None else self.steps.extent
+
+    @property
+    def register_steps(self) -> int:
+        """What one instruction sums here."""
+        return self.right_rows * self.pattern.group
 
     @property
     def unit(self) -> str:
@@ -144,22 +160,14 @@ def intrinsic_match(nest: Nest) -> IntrinsicMatch | None:
 
     A sum of a user's own bfloat16 may look the same, but is for any machine.
     """
-    pattern = nest.pattern
-    if pattern is None or nest.operation != "sum":
+    pattern, known = nest.pattern, _products(nest)
+    if pattern is None or not known:
         return None
-    if nest.body is None or nest.body.dtype != pattern.result:
-        return None
-    terms = tuple(_terms(nest.body, pattern))
-    if not terms or any(term is None for term in terms):
-        return None
-    known = tuple(term for term in terms if term is not None)
-    left, right = (axis_affine(load.indices[0]) for load in known[0])
-    if left is None or right is None or not _agree(known):
-        return None
+    left, right = map(_form, known[0])
     size, line = pattern.group, pattern.columns * pattern.group
-    column = _axis(nest.axes, pattern.columns, left, 0, right, size)
-    steps = _axis(nest.reduction, pattern.right_rows, left, size, right, line)
-    group = _axis(nest.reduction, size, left, 1, right, 1)
+    column = _axis(nest.axes, (pattern.columns,), left, 0, right, size)
+    steps = _axis(nest.reduction, range(2, pattern.right_rows + 1), left, size, right, line)
+    group = _axis(nest.reduction, (size,), left, 1, right, 1)
     moving = [axis for axis in nest.axes if axis is not column]
     rows = [axis for axis in moving if left.coefficient(axis) and not right.coefficient(axis)]
     blocks = [axis for axis in moving if right.coefficient(axis) and not left.coefficient(axis)]
@@ -169,6 +177,38 @@ def intrinsic_match(nest: Nest) -> IntrinsicMatch | None:
         return None
     block = blocks[-1] if blocks else None
     return IntrinsicMatch(nest, pattern, known, rows[-1], block, column, steps, group)
+
+
+def for_registers(nest: Nest) -> Nest:
+    """The nest with axes that registers of its pattern can have, if it has one."""
+    return nest if nest.pattern is None else with_long_rows(with_register_steps(nest))
+
+
+def with_register_steps(nest: Nest) -> Nest:
+    """The nest with the steps that a register holds on an axis of their own.
+
+    before:  reduction (k[36], g[4])
+    after:   (ko[3], ki[12], g[4])
+    """
+    pattern, known = nest.pattern, _products(nest)
+    if pattern is None or not known or pattern.right_rows == 1:
+        return nest
+    left, right = map(_form, known[0])
+    size, line = pattern.group, pattern.columns * pattern.group
+    longer = range(pattern.right_rows + 1, LONGEST)
+    steps = _axis(nest.reduction, longer, left, size, right, line)
+    if steps is None:
+        return nest
+    most = next(n for n in range(pattern.right_rows, 0, -1) if steps.extent % n == 0)
+    if most == 1:
+        return nest
+    outer = Axis(f"{steps.name[:10]}o", steps.extent // most)
+    inner = Axis(f"{steps.name[:10]}i", most)
+    place = nest.reduction.index(steps)
+    reduction = (*nest.reduction[:place], outer, inner, *nest.reduction[place + 1 :])
+    parts: dict[Axis, Scalar] = {steps: outer * most + inner}
+    roots = [simplify(root, parts) for root in nest.roots]
+    return with_roots(nest, roots, nest.axes, reduction)
 
 
 def with_long_rows(nest: Nest) -> Nest:
@@ -196,6 +236,20 @@ def with_long_rows(nest: Nest) -> Nest:
     roots = [simplify(body, whole), *(substitute(root, parts) for root in others)]
     axes = (*nest.axes[: place - 1], fused, *nest.axes[place + 1 :])
     return with_long_rows(with_roots(nest, roots, axes, nest.reduction))
+
+
+def _products(nest: Nest) -> tuple[tuple[Load, Load], ...]:
+    """The products that a nest adds up, if they are those of its pattern and lie alike."""
+    pattern = nest.pattern
+    if pattern is None or nest.operation != "sum":
+        return ()
+    if nest.body is None or nest.body.dtype != pattern.result:
+        return ()
+    terms = tuple(_terms(nest.body, pattern))
+    known = tuple(term for term in terms if term is not None)
+    if len(known) < len(terms) or any(axis_affine(load.indices[0]) is None for load in known[0]):
+        return ()
+    return known if _agree(known) else ()
 
 
 def _terms(body: Scalar, pattern: TilePattern) -> Iterator[tuple[Load, Load] | None]:
@@ -234,10 +288,10 @@ def _form(load: Load) -> Affine:
 
 
 def _axis(
-    axes: tuple[Axis, ...], extent: int, left: Affine, a: int, right: Affine, b: int
+    axes: tuple[Axis, ...], extents: Container[int], left: Affine, a: int, right: Affine, b: int
 ) -> Axis | None:
-    """The axis of an extent along which the operands' elements lie so far apart."""
+    """The axis of such an extent along which the operands' elements lie so far apart."""
     for axis in axes:
-        if axis.extent == extent and (left.coefficient(axis), right.coefficient(axis)) == (a, b):
+        if axis.extent in extents and (left.coefficient(axis), right.coefficient(axis)) == (a, b):
             return axis
     return None

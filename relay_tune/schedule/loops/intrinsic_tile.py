@@ -68,8 +68,13 @@ class IntrinsicTile:
         for register in range(self.match.registers(self.rows, self.blocks)):
             is_right = self._right(0, 0) <= register < self._left(0)
             own_rows = self.match.register_rows
-            counts[register] = self.pattern.right_rows if is_right else own_rows
-        return MatrixRegisters(self.pattern, tuple(counts), body)
+            counts[register] = self.match.right_rows if is_right else own_rows
+        steps = self.match.register_steps
+        if steps == self.pattern.steps:
+            return MatrixRegisters(self.pattern, tuple(counts), body)
+        first = self._left(0)
+        lengths = (steps if register >= first else 0 for register in range(len(counts)))
+        return MatrixRegisters(self.pattern, tuple(counts), body, tuple(lengths))
 
     def statement(self, bindings: dict[Axis, TilePosition], outer: Sequence[Axis]) -> Statement:
         """The tile at these places."""

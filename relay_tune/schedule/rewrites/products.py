@@ -13,7 +13,17 @@ from math import prod
 
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import axis_affine
-from relay_tune.tensor.expression import Axis, Binary, Cast, Load, Reduce, Scalar, Tensor, reduce
+from relay_tune.tensor.expression import (
+    Axis,
+    Binary,
+    Cast,
+    Load,
+    Reduce,
+    Scalar,
+    Tensor,
+    cast,
+    reduce,
+)
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.scalar_value import values_over
 from relay_tune.tensor.size import is_symbolic
@@ -68,7 +78,7 @@ class Product:
         places: dict[Axis, Scalar] = {**own, stage.axes[-1]: column + begin}
         data, weight = (substitute(load, places) for load in (self.data, self.weight))
         assert isinstance(data, Load) and isinstance(weight, Load)
-        total = reduce("sum", [own[axis] for axis in body.axes], data * weight)
+        total = reduce("sum", [own[axis] for axis in body.axes], product_of(data, weight, stage))
         axes = (*(own[axis] for axis in self.rows), column)
         shape = (*stage.shape[:-1], count)
         part = Computed(name=stage.name, shape=shape, dtype=stage.dtype, axes=axes, body=total)
@@ -84,14 +94,35 @@ class Product:
         return values_over(self.weight, (*self.steps, self.stage.axes[-1]), constants)
 
 
-def match_product(stage: Tensor, constants: Container[Tensor]) -> Product | None:
+def product_of(data: Load, weight: Load, stage: Computed) -> Scalar:
+    """A product of two factors as a stage sums it: widened to its type."""
+    return cast(data, stage.dtype) * cast(weight, stage.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class FactorTypes:
+    """The dtypes of the data, of the weights and of the sums of a product."""
+
+    data: str
+    weight: str
+    sums: str
+
+
+FLOATS = FactorTypes("float32", "float32", "float32")
+
+
+def match_product(
+    stage: Tensor, constants: Container[Tensor], types: FactorTypes = FLOATS
+) -> Product | None:
     """The product that a stage computes, or None if it is none whose weights are used enough.
 
-    All of its sizes are numbers, all of its elements float32. Constant weights depend on no rows.
+    All of its sizes are numbers, its elements of these types. Constant weights depend on no rows.
     """
-    if not isinstance(stage, Computed) or len(stage.shape) < 2 or stage.dtype != "float32":
+    if not isinstance(stage, Computed) or len(stage.shape) < 2 or stage.dtype != types.sums:
         return None
     for total, data, weight in factors(stage):
+        if (data.dtype, weight.dtype) != (types.data, types.weight):
+            continue
         found = _matched(stage, total, data, weight)
         if found is not None and _is_worth_it(found, weight.tensor in constants):
             return found
@@ -130,8 +161,6 @@ def _is_worth_it(product: Product, is_constant: bool) -> bool:
 def _matched(stage: Computed, total: Reduce, data: Load, weight: Load) -> Product | None:
     steps, column = set(total.axes), stage.axes[-1]
     if any(map(is_symbolic, (*stage.shape, *(axis.extent for axis in steps)))):
-        return None
-    if data.dtype != "float32" or weight.dtype != "float32":
         return None
     if not {*steps, column} <= set(axes_of(weight)) or column in axes_of(data):
         return None

@@ -11,7 +11,12 @@ from typing import overload
 from relay_tune.errors import InputError
 from relay_tune.schedule.rewrites.algorithm import DIRECT, Algorithm
 from relay_tune.schedule.rewrites.dot_products.record import DOT_PRODUCTS
-from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.matrix_products.record import (
+    BF16X1,
+    BF16X3,
+    BF16X6,
+    BYTE_PRODUCTS,
+)
 from relay_tune.schedule.rewrites.partial_sums import PARTIAL_SUMS
 from relay_tune.schedule.rewrites.quantized_rows.record import DIGITS, QUANTIZED
 from relay_tune.schedule.rewrites.rows import ROWS
@@ -64,6 +69,8 @@ ALGORITHMS = Algorithms(
     STRASSEN,
     BF16X3,
     BF16X6,
+    BF16X1,
+    *BYTE_PRODUCTS,
     *DOT_PRODUCTS,
     PANELS,
     *QUANTIZED,

@@ -42,6 +42,7 @@ BITS = {
     "amx-int8": (7, 0, "edx", 25),
     "avxvnni": (7, 1, "eax", 4),
     "avx512bf16": (7, 1, "eax", 5),
+    "amx-fp16": (7, 1, "eax", 21),
     "avxifma": (7, 1, "eax", 23),
     "avxvnniint8": (7, 1, "edx", 4),
     "avxneconvert": (7, 1, "edx", 5),

@@ -35,7 +35,7 @@ from tests.schedule.random_draw import Draw
 from tests.schedule.random_steps import STEPS
 from tests.schedule.running import program_of, run_schedule
 
-TOLERANCES = {2: 1e-5, 3: 1e-6}
+TOLERANCES = {1: 1e-2, 2: 1e-5, 3: 1e-6}
 """By the parts of each factor, as a share of the largest result."""
 
 needs_registers = pytest.mark.skipif(
@@ -114,7 +114,7 @@ def test_a_tile_of_two_by_two_registers() -> None:
     choices = (*schedule.choices[:place], choice, *schedule.choices[place + 1 :])
     kernel = apply_schedule(plan, Schedule(choices, BF16X3())).kernels[-1]
     assert kernel_text(kernel).splitlines() == [
-        "kernel kernel_1(parts: bfloat16[2688], w_pairs: bfloat16[4096], relu: float32[672])",
+        "kernel kernel_1(parts: bfloat16[2688], w_groups: bfloat16[4096], relu: float32[672])",
         "  matrix registers of 11, 11, 11, 11, 16, 16, 11, 11 rows",
         "  for i_t in 0 .. 1",
         "    for jo_t in 0 .. 1",
@@ -128,8 +128,8 @@ def test_a_tile_of_two_by_two_registers() -> None:
         # The smaller part of 21 rows: the second register begins in row 10, so as to end with them.
         "          m6 = parts[kb * 32 + i_t * 21 * 64 + 1344] in rows 64 apart",
         "          m7 = parts[kb * 32 + (i_t * 21 + 10) * 64 + 1344] in rows 64 apart",
-        "          m4 = w_pairs[kb * 1024 + jo_t * 2 * 2048] in rows 32 apart",
-        "          m5 = w_pairs[kb * 1024 + (jo_t * 2 + 1) * 2048] in rows 32 apart",
+        "          m4 = w_groups[kb * 1024 + jo_t * 2 * 2048] in rows 32 apart",
+        "          m5 = w_groups[kb * 1024 + (jo_t * 2 + 1) * 2048] in rows 32 apart",
         "          m0 += m6 * m4",
         "          m1 += m6 * m5",
         "          m2 += m7 * m4",
@@ -142,8 +142,8 @@ def test_a_tile_of_two_by_two_registers() -> None:
         "          m2 += m7 * m4",
         "          m3 += m7 * m5",
         # The same data by the smaller part of the constants.
-        "          m4 = w_pairs[kb * 1024 + jo_t * 2 * 2048 + 512] in rows 32 apart",
-        "          m5 = w_pairs[kb * 1024 + (jo_t * 2 + 1) * 2048 + 512] in rows 32 apart",
+        "          m4 = w_groups[kb * 1024 + jo_t * 2 * 2048 + 512] in rows 32 apart",
+        "          m5 = w_groups[kb * 1024 + (jo_t * 2 + 1) * 2048 + 512] in rows 32 apart",
         "          m0 += m6 * m4",
         "          m1 += m6 * m5",
         "          m2 += m7 * m4",
@@ -204,7 +204,7 @@ def test_tiles_share_what_is_fetched_for_the_next_block(tile_rows: int, lines: i
     text = kernel_text(apply_schedule(plan, schedule).kernels[-1])
     fetched = [line for line in text.splitlines() if "prefetch" in line]
     assert len(fetched) == lines
-    assert all("w_pairs" in line for line in fetched)
+    assert all("w_groups" in line for line in fetched)
 
 
 @needs_registers

@@ -44,7 +44,7 @@ def sharing_tiles(match: IntrinsicMatch, choice: TileChoice) -> tuple[int, ...] 
 def _lines_of_step(match: IntrinsicMatch) -> int:
     """Lines of the right operands of one block in a step."""
     pattern = match.pattern
-    return pattern.steps * pattern.columns // _line(match) * match.right_parts
+    return match.register_steps * pattern.columns // _line(match) * match.right_parts
 
 
 def next_blocks(

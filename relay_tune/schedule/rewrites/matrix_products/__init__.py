@@ -1,1 +1,1 @@
-"""Products of float32 on matrix registers, as sums of products of bfloat16."""
+"""Products on matrix registers, of bytes and as sums of products of bfloat16."""

@@ -1,4 +1,4 @@
-"""The operands of products on matrix registers: parts of data, and of constants in pairs of rows.
+"""The operands of products on matrix registers: parts of data, and of constants in groups of rows.
 
 A float32 is the sum of two or three bfloat16, each of which has 8 bits: what one of them misses,
 the next one holds (G. Henry, P. Tang and A. Heinecke, Leveraging the bfloat16 artificial
@@ -8,8 +8,11 @@ Of an infinite float32, the last part alone is infinite, and the others have its
 other factor's first part only, which has the sign of that factor: so sums
 of products are infinite or NaN where sums of float32 are.
 
-    parts[p, .., i]        part p of the data, rows of which are read 32 elements at a time
-    pairs[o // 16, .., k // 32, p, (k % 32) // 2, o % 16, k % 2]        part p of the constants
+    parts[p, .., i]    part p of the data, rows of which are read S = 32 elements at a time
+    groups[o // 16, .., k // S, p, (k % S) // G, o % 16, k % G]    part p of the constants, G = 2
+
+Bytes are one part. Rows of their data are read where the program has them, if these are a whole
+number of registers, which may be narrower than the widest: 144 channels are three times 48.
 """
 
 from __future__ import annotations
@@ -22,13 +25,12 @@ import numpy as np
 
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.schedule.rewrites.matrix_products.form import Form
 from relay_tune.schedule.rewrites.products import Product
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, literal, select, unary
 from relay_tune.tensor.tensor import compute
 from relay_tune.tensor.walk import substitute
-
-COLUMNS, STEPS, PAIR = BFLOAT16_PAIRS.columns, BFLOAT16_PAIRS.steps, BFLOAT16_PAIRS.group
 
 LARGEST = np.float32(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
 """The largest bfloat16; somewhat larger float32 round to an infinity."""
@@ -39,17 +41,19 @@ class LeftOperand:
     """The parts of the data of a product.
 
     Attributes:
+        form: with the steps of a register.
         parts: the tensor, its last dimension the steps that lie beside each other.
         inner: the last reduction axes, those of these steps.
-        at: the element of a part at a step, counted over `inner` and up to a multiple of 32.
+        at: the element of a part at a step, counted over `inner` and up to whole registers.
     """
 
+    form: Form
     parts: Tensor
     inner: tuple[Axis, ...]
     at: Callable[[int, Scalar], Scalar]
 
 
-def steps_in_place(product: Product) -> int:
+def steps_in_place(product: Product, form: Form) -> int:
     """How many of the last reduction axes run over data that lie beside each other.
 
     Such are the channels, and with them the columns of a window that moves over them, if these fill
@@ -60,17 +64,20 @@ def steps_in_place(product: Product) -> int:
         return 0
     if any(channel in _axes(index) for index in upper):
         return 0
-    return 1 if _window(product, upper) is None else 2
+    return 1 if _window(product, upper, form) is None else 2
 
 
-def rows_in_place(product: Product, data: Tensor, parts: int) -> LeftOperand | None:
+def rows_in_place(product: Product, data: Tensor, form: Form) -> LeftOperand | None:
     """The parts of the data as these lie in memory; None if no steps lie beside each other."""
-    if not steps_in_place(product):
+    if not steps_in_place(product, form):
         return None
     upper, channel = product.data.indices[:-1], product.steps[-1]
-    window = _window(product, upper)
+    narrow = None if form.is_split else form.dividing(channel.extent)
+    if narrow is not None:
+        return LeftOperand(narrow, data, (channel,), lambda _, step: data[(*upper, step)])
+    window = _window(product, upper, form)
     if window is None:
-        return _channels_in_place(product, data, parts)
+        return _channels_in_place(product, data, form)
     column, start = window
     channels = data.shape[-1]
     whole = data.shape[-2] * channels
@@ -79,7 +86,7 @@ def rows_in_place(product: Product, data: Tensor, parts: int) -> LeftOperand | N
         *lead, i = at
         return data[(*lead, i // channels, i % channels)]
 
-    stored = _parts(parts, (*data.shape[:-2], whole), whole, element)
+    stored = _parts(form, (*data.shape[:-2], whole), whole, element)
     first: Scalar = literal(0, channel.dtype)
     for axis, factor in start.items():
         first = first + axis * (factor * channels)
@@ -87,13 +94,14 @@ def rows_in_place(product: Product, data: Tensor, parts: int) -> LeftOperand | N
     def at(part: int, step: Scalar) -> Scalar:
         return stored[(part, *upper[:-1], first + step)]
 
-    return LeftOperand(stored, (column, channel), at)
+    return LeftOperand(form, stored, (column, channel), at)
 
 
-def rows_gathered(product: Product, data: Tensor, parts: int) -> LeftOperand:
+def rows_gathered(product: Product, data: Tensor, form: Form) -> LeftOperand:
     """The parts of all that each row of the product reads, beside each other."""
     steps, rows = product.steps, product.rows
     whole = prod(axis.extent for axis in steps)
+    form = form if form.is_split else form.balanced(whole)
 
     def element(*at: Scalar) -> Scalar:
         *places, step = at
@@ -101,38 +109,43 @@ def rows_gathered(product: Product, data: Tensor, parts: int) -> LeftOperand:
         known: dict[Axis, Scalar] = dict(zip((*rows, *steps), (*places, *digits), strict=True))
         return data[tuple(substitute(index, known) for index in product.data.indices)]
 
-    shape = (*(axis.extent for axis in rows), _rounded(whole))
-    stored = _parts(parts, shape, whole, element)
+    shape = (*(axis.extent for axis in rows), form.rounded(whole))
+    stored = _parts(form, shape, whole, element)
 
     def at(part: int, step: Scalar) -> Scalar:
         return stored[(part, *rows, step)]
 
-    return LeftOperand(stored, steps, at)
+    return LeftOperand(form, stored, steps, at)
 
 
-def pairs_shape(weights: tuple[int, ...], inner: int, parts: int) -> tuple[int, ...]:
-    """The shape of `pairs_of` weights of a shape."""
+def groups_shape(weights: tuple[int, ...], inner: int, form: Form) -> tuple[int, ...]:
+    """The shape of `groups_of` weights of a shape."""
     *steps, columns = weights
     outer, fused = steps[: len(steps) - inner], steps[len(steps) - inner :]
-    blocks = _rounded(prod(fused)) // STEPS
-    return (columns // COLUMNS, *outer, blocks, parts, STEPS // PAIR, COLUMNS, PAIR)
+    return (columns // form.columns, *outer, form.blocks(prod(fused)), *_register_shape(form))
 
 
-def pairs_of(weights: np.ndarray, inner: int, parts: int) -> np.ndarray:
+def _register_shape(form: Form) -> tuple[int, int, int, int]:
+    """That of the parts of the weights of a register."""
+    return form.parts, form.steps // form.group, form.columns, form.group
+
+
+def groups_of(weights: np.ndarray, inner: int, form: Form) -> np.ndarray:
     """The parts of weights (outer steps .., inner steps .., columns), the last `inner` fused."""
     columns = weights.shape[-1]
     outer = weights.shape[: weights.ndim - 1 - inner]
     depth = prod(weights.shape[len(outer) : -1])
-    flat = np.zeros((prod(outer), _rounded(depth), columns), np.float32)
+    flat = np.zeros((prod(outer), form.rounded(depth), columns), weights.dtype)
     flat[:, :depth] = weights.reshape(prod(outer), depth, columns)
-    split = np.stack(split_floats(flat, parts))
-    blocks = split.reshape(parts, *outer, -1, STEPS // PAIR, PAIR, columns // COLUMNS, COLUMNS)
-    part, *middle, half, pair, block, column = range(blocks.ndim)
-    return np.ascontiguousarray(blocks.transpose(block, *middle, part, half, column, pair))
+    split = np.stack(split_floats(flat, form.parts)) if form.is_split else flat[None]
+    parts, rows, width, group = _register_shape(form)
+    blocks = split.reshape(parts, *outer, -1, rows, group, columns // width, width)
+    part, *middle, row, step, block, column = range(blocks.ndim)
+    return np.ascontiguousarray(blocks.transpose(block, *middle, part, row, column, step))
 
 
-def stored_pairs(product: Product, weight: Tensor, inner: int, parts: int) -> Tensor:
-    """The parts of weights that are only known at run time, as `pairs_of` has those of constants.
+def stored_groups(product: Product, weight: Tensor, inner: int, form: Form) -> Tensor:
+    """The parts of weights that are only known at run time, as `groups_of` has those of constants.
 
     Before the blocks of columns stand the axes that data and weights share.
     """
@@ -141,29 +154,26 @@ def stored_pairs(product: Product, weight: Tensor, inner: int, parts: int) -> Te
     depth = prod(axis.extent for axis in fused)
     shape = (
         *(axis.extent for axis in shared),
-        column.extent // COLUMNS,
+        column.extent // form.columns,
         *(axis.extent for axis in outer),
-        _rounded(depth) // STEPS,
-        parts,
-        STEPS // PAIR,
-        COLUMNS,
-        PAIR,
+        form.blocks(depth),
+        *_register_shape(form),
     )
 
     def element(*at: Scalar) -> Scalar:
-        *places, number, half, place, pair = at
+        *places, number, row, place, inside = at
         block = places[len(shared)]
-        step = places[-1] * STEPS + half * PAIR + pair
+        step = places[-1] * form.steps + row * form.group + inside
         digits = _digits(step, [axis.extent for axis in fused])
         known: dict[Axis, Scalar] = dict(zip(shared, places, strict=False))
         known |= dict(zip(outer, places[len(shared) + 1 : -1], strict=True))
         known |= dict(zip(fused, digits, strict=True))
-        known[column] = block * COLUMNS + place
+        known[column] = block * form.columns + place
         value = weight[tuple(substitute(index, known) for index in product.weight.indices)]
-        part = _part(number, value, parts)
-        return part if depth % STEPS == 0 else select(binary("lt", step, depth), part, 0.0)
+        part = _part(number, value, form)
+        return part if depth % form.steps == 0 else _zero_from(depth, step, part)
 
-    return compute("pairs", shape, element)
+    return compute("groups", shape, element)
 
 
 def split_floats(values: np.ndarray, parts: int) -> list[np.ndarray]:
@@ -178,52 +188,58 @@ def split_floats(values: np.ndarray, parts: int) -> list[np.ndarray]:
     return [*found, rest.astype(ml_dtypes.bfloat16)]
 
 
-def _channels_in_place(product: Product, data: Tensor, parts: int) -> LeftOperand:
+def _channels_in_place(product: Product, data: Tensor, form: Form) -> LeftOperand:
     channel = product.steps[-1]
-    stored = _parts(
-        parts, (*data.shape[:-1], _rounded(channel.extent)), channel.extent, lambda *at: data[at]
-    )
+    form = form if form.is_split else form.balanced(channel.extent)
+    shape = (*data.shape[:-1], form.rounded(channel.extent))
+    stored = _parts(form, shape, channel.extent, lambda *at: data[at])
     upper = product.data.indices[:-1]
-    return LeftOperand(stored, (channel,), lambda part, step: stored[(part, *upper, step)])
+    return LeftOperand(form, stored, (channel,), lambda part, step: stored[(part, *upper, step)])
 
 
-def _window(product: Product, upper: Sequence[Scalar]) -> tuple[Axis, dict[Axis, int]] | None:
+def _window(
+    product: Product, upper: Sequence[Scalar], form: Form
+) -> tuple[Axis, dict[Axis, int]] | None:
     """The axis of a window's columns, and the axes that its start depends on with their factors."""
     if not upper or len(product.steps) < 2:
         return None
-    form = axis_affine(upper[-1])
+    place = axis_affine(upper[-1])
     column, channel = product.steps[-2:]
-    if column.extent * channel.extent % STEPS:
+    if column.extent * channel.extent % form.steps:
         return None
-    if form is None or form.constant or form.coefficient(column) != 1:
+    if place is None or place.constant or place.coefficient(column) != 1:
         return None
     if any(column in _axes(index) for index in upper[:-1]):
         return None
-    start = {axis: form.coefficient(axis) for axis in _axes(upper[-1]) if axis is not column}
+    start = {axis: place.coefficient(axis) for axis in _axes(upper[-1]) if axis is not column}
     if not set(start) <= set(product.rows) or any(factor < 0 for factor in start.values()):
         return None
     return column, start
 
 
 def _parts(
-    parts: int, shape: tuple[int, ...], whole: int, element: Callable[..., Scalar]
+    form: Form, shape: tuple[int, ...], whole: int, element: Callable[..., Scalar]
 ) -> Tensor:
     """The parts of elements; zero from `whole` on in the last dimension."""
 
     def part(number: Scalar, *at: Scalar) -> Scalar:
-        value = _part(number, element(*at), parts)
-        if shape[-1] == whole:
-            return value
-        return select(binary("lt", at[-1], whole), value, 0.0)
+        value = _part(number, element(*at), form)
+        return value if shape[-1] == whole else _zero_from(whole, at[-1], value)
 
-    return compute("parts", (parts, *shape), part)
+    return compute("parts", (form.parts, *shape), part)
 
 
-def _part(number: Scalar, value: Scalar, parts: int) -> Scalar:
+def _zero_from(end: int, step: Scalar, value: Scalar) -> Scalar:
+    return select(binary("lt", step, end), value, literal(0, value.dtype))
+
+
+def _part(number: Scalar, value: Scalar, form: Form) -> Scalar:
     """The part of a value that has a number."""
-    pieces = _pieces(value, parts)
+    if not form.is_split:
+        return value
+    pieces = _pieces(value, form.parts)
     chosen = pieces[-1]
-    for place in reversed(range(parts - 1)):
+    for place in reversed(range(form.parts - 1)):
         chosen = select(binary("lt", number, place + 1), pieces[place], chosen)
     return chosen
 
@@ -246,11 +262,6 @@ def _digits(number: Scalar, extents: Sequence[int]) -> list[Scalar]:
         digit = number // prod(extents[place + 1 :])
         found.append(digit % extents[place] if place else digit)
     return found
-
-
-def _rounded(extent: int) -> int:
-    """The multiple of a register's steps that holds so many."""
-    return -(-extent // STEPS) * STEPS
 
 
 def _axes(index: Scalar) -> tuple[Axis, ...]:

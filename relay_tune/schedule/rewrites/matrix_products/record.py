@@ -1,4 +1,4 @@
-"""Products on matrix registers, as sums of products of bfloat16, as records."""
+"""Products on matrix registers, of bytes and as sums of products of bfloat16, as records."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from dataclasses import replace
 from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.quick_dataclass import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from relay_tune.machine.pattern import BYTE_MATRICES, TilePattern
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Rounding, is_allowed
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
+from relay_tune.schedule.rewrites.matrix_products.form import (
+    Form,
+    split_floats_form,
+    stored_form,
+)
 from relay_tune.schedule.rewrites.matrix_products.stages import (
     matrix_program,
     multiplications,
@@ -30,7 +38,7 @@ of bfloat16 moved its outputs by 2e-4, those of resnet50 and bert_base, which ar
 
 @dataclass(frozen=True, slots=True)
 class Gathering(Parameters):
-    """Parameters of bf16x3 and bf16x6.
+    """Parameters of products on matrix registers.
 
     Attributes:
         gathered: whether what a row reads is copied to one place.
@@ -41,55 +49,70 @@ class Gathering(Parameters):
 
 def _is_worth_rounding(program: TensorProgram, accuracy: Accuracy) -> bool:
     """Whether two parts are offered, beside which three need no look."""
-    return is_allowed(BF16X3.exactness, accuracy) and multiplications(program) >= LARGE_PRODUCTS
+    allowed = is_allowed(BF16X3.exactness, accuracy)
+    return allowed and multiplications(program, TWO_PARTS) >= LARGE_PRODUCTS
 
 
-def _offers_two_parts(
-    program: TensorProgram, nests: Sequence[Step], accuracy: Accuracy
-) -> Iterator[Parameters]:
-    if _is_worth_rounding(program, accuracy):
-        yield from map(Gathering, ways_to_gather(program))
+def _always(program: TensorProgram, accuracy: Accuracy) -> bool:
+    return True
 
 
-def _offers_three_parts(
-    program: TensorProgram, nests: Sequence[Step], accuracy: Accuracy
-) -> Iterator[Parameters]:
-    if not _is_worth_rounding(program, accuracy):
-        yield from map(Gathering, ways_to_gather(program))
+def _is_not_worth_rounding(program: TensorProgram, accuracy: Accuracy) -> bool:
+    return not _is_worth_rounding(program, accuracy)
 
 
-def _two_parts(program: TensorProgram, parameters: Gathering) -> TensorProgram | None:
-    return matrix_program(program, 2, parameters.gathered)
+def _of_form(
+    name: str,
+    form: Form,
+    *,
+    rounding: Rounding = Rounding.OF_SUMS,
+    offered: Callable[[TensorProgram, Accuracy], bool] = _always,
+) -> Algorithm:
+    """Products in a form, where they are offered."""
+
+    def offers(
+        program: TensorProgram, nests: Sequence[Step], accuracy: Accuracy
+    ) -> Iterator[Parameters]:
+        if offered(program, accuracy):
+            yield from map(Gathering, ways_to_gather(program, form))
+
+    def rewritten(program: TensorProgram, parameters: Gathering) -> TensorProgram | None:
+        return matrix_program(program, form, parameters.gathered)
+
+    def on_matrix_registers(nest: Nest, _: Gathering) -> Nest:
+        return replace(nest, pattern=form.pattern)
+
+    def has_matrix_registers(machine: Machine) -> bool:
+        return machine.intrinsic(form.pattern) is not None
+
+    return Algorithm(
+        name,
+        offers,
+        Gathering,
+        exactness=Exactness(rounding=rounding),
+        rewritten=rewritten,
+        nest=on_matrix_registers,
+        needs=has_matrix_registers,
+    )
 
 
-def _three_parts(program: TensorProgram, parameters: Gathering) -> TensorProgram | None:
-    return matrix_program(program, 3, parameters.gathered)
+ONE_PART, TWO_PARTS, THREE_PARTS = map(split_floats_form, (1, 2, 3))
 
+BF16X1 = _of_form("bf16x1", ONE_PART, rounding=Rounding.OF_FACTORS)
+"""Products of float32, each factor rounded to bfloat16 (to nearest, ties to even)."""
 
-def _on_matrix_registers(nest: Nest, _: Gathering) -> Nest:
-    return replace(nest, pattern=BFLOAT16_PAIRS)
-
-
-def _has_matrix_registers(machine: Machine) -> bool:
-    return machine.intrinsic(BFLOAT16_PAIRS) is not None
-
-
-BF16X3 = Algorithm(
-    "bf16x3",
-    _offers_two_parts,
-    Gathering,
-    exactness=Exactness(rounding=Rounding.MORE),
-    rewritten=_two_parts,
-    nest=_on_matrix_registers,
-    needs=_has_matrix_registers,
-)
+BF16X3 = _of_form("bf16x3", TWO_PARTS, rounding=Rounding.MORE, offered=_is_worth_rounding)
 """Three products of two parts of each factor, which leave out 2^-17 of a product."""
 
-BF16X6 = replace(
-    BF16X3,
-    name="bf16x6",
-    offers=_offers_three_parts,
-    exactness=Exactness(),
-    rewritten=_three_parts,
-)
+BF16X6 = _of_form("bf16x6", THREE_PARTS, offered=_is_not_worth_rounding)
 """Six products of three parts, as exact as float32."""
+
+
+def _of_bytes(pattern: TilePattern) -> Algorithm:
+    """Exact products of bytes; the name has their signs."""
+    letters = "".join("u8" if each == "uint8" else "s8" for each in (pattern.left, pattern.right))
+    return _of_form(f"matrices_{letters}", stored_form(pattern))
+
+
+BYTE_PRODUCTS = tuple(map(_of_bytes, BYTE_MATRICES.values()))
+"""Products of bytes, whose data are read where they lie, if rows of them fill registers."""

@@ -24,56 +24,56 @@ from operator import add
 import numpy as np
 
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
+from relay_tune.schedule.rewrites.matrix_products.form import Form
 from relay_tune.schedule.rewrites.matrix_products.match import match_matrix_product, whole_columns
 from relay_tune.schedule.rewrites.matrix_products.operands import (
-    COLUMNS,
-    PAIR,
-    STEPS,
     LeftOperand,
-    pairs_of,
-    pairs_shape,
+    groups_of,
+    groups_shape,
     rows_gathered,
     rows_in_place,
     steps_in_place,
-    stored_pairs,
+    stored_groups,
 )
-from relay_tune.schedule.rewrites.products import Product
+from relay_tune.schedule.rewrites.products import Product, product_of
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
-from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, reduce, select
+from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, binary, cast, reduce, select
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.tensor import Computed, compute, input_tensor
 
 TERMS = {
+    1: ((0, 0),),
     2: ((1, 0), (0, 0), (0, 1)),
     3: ((2, 0), (1, 0), (1, 1), (0, 1), (0, 0), (0, 2)),
 }
 """The parts of left and right operand in each product; from one to the next only one changes."""
 
 
-def multiplications(program: TensorProgram) -> int:
-    """How many multiplications of float32 matrix registers can take over."""
+def multiplications(program: TensorProgram, form: Form) -> int:
+    """How many multiplications matrix registers can take over."""
     return sum(
         prod((*product.stage.shape, *(axis.extent for axis in product.steps)))
-        for product in _products(program)
+        for product in _products(program, form)
     )
 
 
-def ways_to_gather(program: TensorProgram) -> tuple[bool, ...]:
+def ways_to_gather(program: TensorProgram, form: Form) -> tuple[bool, ...]:
     """The values of `gathers` that give programs of their own; none without such products."""
-    products = _products(program)
+    products = _products(program, form)
     if not products:
         return ()
-    return (False, True) if any(map(_gathering_differs, products)) else (False,)
+    differs = any(_gathering_differs(product, form) for product in products)
+    return (False, True) if differs else (False,)
 
 
-def _gathering_differs(product: Product) -> bool:
+def _gathering_differs(product: Product, form: Form) -> bool:
     """Whether a copy of what each row reads is other than the data, part of which lie in place.
 
     It is not where every element is read by one row, as in 1x1 convolutions of stride 1.
     """
-    if not 0 < steps_in_place(product) < len(product.steps):
+    if not 0 < steps_in_place(product, form) < len(product.steps):
         return False
     if any(axis.extent > 1 for axis in product.steps[:-1]):
         return True
@@ -81,49 +81,48 @@ def _gathering_differs(product: Product) -> bool:
     return rows != prod(product.data.tensor.shape[:-1])
 
 
-def _products(program: TensorProgram) -> list[Product]:
+def _products(program: TensorProgram, form: Form) -> list[Product]:
     known = dict[Tensor, ConstantData](program.constants)
-    found = (match_matrix_product(t, known) for t in tensors_in_order(program.outputs))
+    found = (match_matrix_product(t, known, form) for t in tensors_in_order(program.outputs))
     return [product for product in found if product is not None]
 
 
-def matrix_program(program: TensorProgram, parts: int, gathers: bool) -> TensorProgram | None:
-    """The program with its products in so many parts; None if it has none.
+def matrix_program(program: TensorProgram, form: Form, gathers: bool) -> TensorProgram | None:
+    """The program with its products in a form; None if it has none.
 
     If it `gathers`, what each row of a product reads is copied to one place.
     """
 
     def rewrite(stage: Computed, rewriting: Rewriting) -> Computed | None:
-        product = match_matrix_product(stage, rewriting.constants)
+        product = match_matrix_product(stage, rewriting.constants, form)
         if product is None:
             return None
-        columns, count = stage.shape[-1], whole_columns(product)
+        columns, count = stage.shape[-1], whole_columns(product, form)
         if count == columns:
-            return _stages(product, rewriting, parts, gathers)
+            return _stages(product, rewriting, form, gathers)
         whole, rest = product.part(0, count), product.part(count, columns - count)
-        return _joined(_stages(whole, rewriting, parts, gathers), _direct(rest, rewriting))
+        return _joined(_stages(whole, rewriting, form, gathers), _direct(rest, rewriting))
 
     return with_rewritten_stages(program, rewrite)
 
 
-def _stages(product: Product, rewriting: Rewriting, parts: int, gathers: bool) -> Computed:
+def _stages(product: Product, rewriting: Rewriting, form: Form, gathers: bool) -> Computed:
     """The product of stages with other operands, and the constants that it reads."""
     data = rewriting.now(product.data.tensor)
-    left = None if gathers else rows_in_place(product, data, parts)
+    left = None if gathers else rows_in_place(product, data, form)
     if left is None:
-        left = rows_gathered(product, data, parts)
-    weight = product.weight.tensor
+        left = rows_gathered(product, data, form)
+    weight, inner, narrow = product.weight.tensor, len(left.inner), left.form
     if weight not in rewriting.constants:
-        pairs = stored_pairs(product, rewriting.now(weight), len(left.inner), parts)
-        return _summed(product, left, pairs, parts)
-    inner = len(left.inner)
-    shape = pairs_shape(product.weights_shape, inner, parts)
-    pairs = input_tensor(f"{weight.name}_pairs", shape, "bfloat16")
+        groups = stored_groups(product, rewriting.now(weight), inner, narrow)
+        return _summed(product, left, groups)
+    shape = groups_shape(product.weights_shape, inner, narrow)
+    groups = input_tensor(f"{weight.name}_groups", shape, form.pattern.right)
 
     def packed(arrays: Mapping[Tensor, Array]) -> Array:
-        return pairs_of(product.weights(arrays), inner, parts)
+        return groups_of(product.weights(arrays), inner, narrow)
 
-    return _summed(product, left, rewriting.constant(pairs, (weight,), packed), parts)
+    return _summed(product, left, rewriting.constant(groups, (weight,), packed))
 
 
 def _direct(product: Product, rewriting: Rewriting) -> Computed:
@@ -137,7 +136,9 @@ def _direct(product: Product, rewriting: Rewriting) -> Computed:
     )
     data = product.data
     moved = replace(data, tensor=rewriting.now(data.tensor))
-    product_of_both = moved * constant[(*product.steps, stage.axes[-1])]
+    own = constant[(*product.steps, stage.axes[-1])]
+    assert isinstance(own, Load)
+    product_of_both = product_of(moved, own, stage)
     return replace(stage, body=reduce("sum", product.steps, product_of_both))
 
 
@@ -153,33 +154,34 @@ def _joined(left: Computed, right: Computed) -> Computed:
     return compute(left.name, (*left.shape[:-1], width + right.shape[-1]), element)
 
 
-def _summed(product: Product, left: LeftOperand, pairs: Tensor, parts: int) -> Computed:
+def _summed(product: Product, left: LeftOperand, groups: Tensor) -> Computed:
     """The product over its operands' parts, with the axes of the stage that it replaces."""
+    form = left.form
     outer = product.steps[: len(product.steps) - len(left.inner)]
     depth = prod(axis.extent for axis in left.inner)
-    block, half, pair = (
-        Axis(name, extent)
-        for name, extent in (("kb", -(-depth // STEPS)), ("kh", STEPS // PAIR), ("kp", PAIR))
+    extents = form.blocks(depth), form.steps // form.group, form.group
+    block, row, inside = (
+        Axis(name, extent) for name, extent in zip(("kb", "kh", "kp"), extents, strict=True)
     )
-    step = block * STEPS + half * PAIR + pair
+    step = block * form.steps + row * form.group + inside
     column = product.stage.axes[-1]
 
     def right(part: int) -> Scalar:
         place: tuple[Scalar | int, ...] = (
             *product.shared,
-            column // COLUMNS,
+            column // form.columns,
             *outer,
             block,
             part,
-            half,
-            column % COLUMNS,
-            pair,
+            row,
+            column % form.columns,
+            inside,
         )
-        return cast(pairs[place], "float32")
+        return cast(groups[place], stage.dtype)
 
-    terms = [cast(left.at(a, step), "float32") * right(b) for a, b in TERMS[parts]]
-    total = reduce("sum", (*outer, block, half, pair), fold(add, terms))
     stage = product.stage
+    terms = [cast(left.at(a, step), stage.dtype) * right(b) for a, b in TERMS[form.parts]]
+    total = reduce("sum", (*outer, block, row, inside), fold(add, terms))
     return Computed(
         name=stage.name, shape=stage.shape, dtype=stage.dtype, axes=stage.axes, body=total
     )

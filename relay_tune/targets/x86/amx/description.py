@@ -11,11 +11,16 @@ ROW_BYTES = 64
 _PALETTE = 1
 
 
-def matrix_description(rows: Sequence[int]) -> str:
-    """A constant of LLVM IR, 64 bytes: palette 1, registers of so many rows of 64 bytes each."""
-    widths = b"".join((ROW_BYTES if count else 0).to_bytes(2, "little") for count in rows)
+def matrix_description(rows: Sequence[int], widths: Sequence[int] = ()) -> str:
+    """A constant of LLVM IR, 64 bytes: palette 1, registers of so many rows of so many bytes each.
+
+    Rows have 64 bytes where `widths` has 0, or nothing.
+    """
+    known = [width or ROW_BYTES for width in widths] or [ROW_BYTES] * len(rows)
+    own = [width if count else 0 for width, count in zip(known, rows, strict=True)]
+    stored = b"".join(width.to_bytes(2, "little") for width in own)
     data = (
-        bytes([_PALETTE]).ljust(16, b"\0") + widths.ljust(32, b"\0") + bytes(rows).ljust(16, b"\0")
+        bytes([_PALETTE]).ljust(16, b"\0") + stored.ljust(32, b"\0") + bytes(rows).ljust(16, b"\0")
     )
     text = "".join(f"\\{byte:02X}" for byte in data)
     return f'[{len(data)} x i8] c"{text}"'

@@ -8,6 +8,7 @@ where nobody else does, so each module's kernels do.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from relay_tune.machine.intrinsic import Emission, InstructionWriter
 from relay_tune.machine.pattern import Side
@@ -22,11 +23,11 @@ ASKED = "matrix_permission"
 """Whether a module's kernels have asked for the registers."""
 
 
-def _begin(writer: InstructionWriter, rows: Sequence[int]) -> None:
+def _begin(writer: InstructionWriter, rows: Sequence[int], widths: Sequence[int]) -> None:
     """Describe the registers."""
     _ask(writer)
-    name = f"matrix_rows_{'_'.join(map(str, rows))}"
-    description = matrix_description(rows)
+    name = f"matrix_rows_{'_'.join(map(str, (*rows, *widths)))}"
+    description = matrix_description(rows, widths)
     writer.declarations.add(f"@{name} = private unnamed_addr constant {description}, align 64")
     _instruction(writer, "ldtilecfg", f"ptr @{name}", "ptr")
 
@@ -46,11 +47,6 @@ def _load(writer: InstructionWriter, _side: Side, register: int, pointer: str, s
 
 def _store(writer: InstructionWriter, register: int, pointer: str, stride: int) -> None:
     _move(writer, "tilestored64", register, pointer, stride)
-
-
-def _multiply(writer: InstructionWriter, into: int, left: int, right: int) -> None:
-    operands = ", ".join(f"i8 {n}" for n in (into, left, right))
-    _instruction(writer, "tdpbf16ps", operands, "i8 immarg, i8 immarg, i8 immarg")
 
 
 def _move(writer: InstructionWriter, name: str, register: int, pointer: str, stride: int) -> None:
@@ -82,12 +78,25 @@ def _ask(writer: InstructionWriter) -> None:
     writer.start_block(f"{label}.granted")
 
 
-EMISSION = Emission(
-    begin=_begin,
-    end=_end,
-    clear=_clear,
-    load=_load,
-    store=_store,
-    multiply=_multiply,
-    marker="@llvm.x86.tdpbf16ps",
-)
+@dataclass(frozen=True, slots=True)
+class Multiplication:
+    """Writes an instruction that multiplies registers; equal ones are, in other processes too."""
+
+    instruction: str
+
+    def __call__(self, writer: InstructionWriter, into: int, left: int, right: int) -> None:
+        operands = ", ".join(f"i8 {n}" for n in (into, left, right))
+        _instruction(writer, self.instruction, operands, "i8 immarg, i8 immarg, i8 immarg")
+
+
+def emission_of(instruction: str) -> Emission:
+    """The statements with the instruction that multiplies registers."""
+    return Emission(
+        begin=_begin,
+        end=_end,
+        clear=_clear,
+        load=_load,
+        store=_store,
+        multiply=Multiplication(instruction),
+        marker=f"@llvm.x86.{instruction}",
+    )

@@ -1,14 +1,16 @@
-"""Products of bfloat16 on matrix registers (TDPBF16PS).
+"""Products of bfloat16 and of bytes on matrix registers (TDPBF16PS, TDPBUSD and its like).
 
 Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from relay_tune.machine.intrinsic import Intrinsic, Requirement, TileCosts
-from relay_tune.machine.pattern import BFLOAT16_PAIRS
-from relay_tune.targets.x86.amx.emission import EMISSION, PERMISSION
-from relay_tune.targets.x86.amx.peak import PEAK
+from relay_tune.machine.pattern import BFLOAT16_PAIRS, BYTE_MATRICES
+from relay_tune.targets.x86.amx.emission import PERMISSION, emission_of
+from relay_tune.targets.x86.amx.peak import peak_of
 
 COSTS = TileCosts(
     latency=52 / 16,
@@ -40,7 +42,27 @@ AMX_BF16 = Intrinsic(
     ),
     cycles=20.0,
     costs=COSTS,
-    emission=EMISSION,
-    peak=PEAK,
+    emission=emission_of("tdpbf16ps"),
+    peak=peak_of("tdpbf16ps"),
     mnemonic="tdpbf16ps",
 )
+
+
+def _of_bytes(left: str, right: str) -> Intrinsic:
+    """The instruction whose operands are such bytes; its name tells their signs."""
+    letters = "".join("u" if dtype == "uint8" else "s" for dtype in (left, right))
+    instruction = f"tdpb{letters}d"
+    return replace(
+        AMX_BF16,
+        key=f"tiles_{letters}",
+        pattern=BYTE_MATRICES[left, right],
+        exactness="exact; sums wrap as those of int32 do",
+        requirement=replace(AMX_BF16.requirement, features=("amx-tile", "amx-int8")),
+        emission=emission_of(instruction),
+        peak=peak_of(instruction),
+        mnemonic=instruction,
+    )
+
+
+AMX_INT8 = tuple(_of_bytes(left, right) for left, right in BYTE_MATRICES)
+"""Products of bytes of all signs, with the costs that were measured of those of bfloat16."""

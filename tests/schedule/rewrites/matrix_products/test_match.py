@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from relay_tune.schedule.rewrites.matrix_products.form import split_floats_form
 from relay_tune.schedule.rewrites.matrix_products.match import match_matrix_product, whole_columns
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
 from relay_tune.schedule.rewrites.matrix_products.stages import (
@@ -34,6 +35,8 @@ from tests.schedule.products import (
     transposed_twice,
 )
 
+FORM = split_floats_form(2)
+
 DIFFERS = {
     **NO_PRODUCTS,
     "8 columns": convolution(shape=(1, 6, 5, 32, 8)),
@@ -44,7 +47,7 @@ DIFFERS = {
 def products_of(program: TensorProgram) -> list[Product]:
     """The stages that match."""
     known: dict[Any, np.ndarray] = program.constant_arrays()
-    found = (match_matrix_product(t, known) for t in tensors_in_order(program.outputs))
+    found = (match_matrix_product(t, known, FORM) for t in tensors_in_order(program.outputs))
     return [product for product in found if product is not None]
 
 
@@ -59,9 +62,9 @@ def test_matches(case: str) -> None:
 def test_does_not_match(case: str) -> None:
     program = DIFFERS[case]()
     assert products_of(program) == []
-    assert multiplications(program) == 0
-    assert ways_to_gather(program) == ()
-    assert matrix_program(program, 2, gathers=False) is None
+    assert multiplications(program, FORM) == 0
+    assert ways_to_gather(program, FORM) == ()
+    assert matrix_program(program, FORM, gathers=False) is None
     assert not matrix_products(program)
 
 
@@ -84,7 +87,7 @@ def test_weights_may_be_known_at_run_time_only(
     program = WITHOUT_CONSTANTS[case]()
     (found,) = products_of(program)
     assert {found.data.tensor, found.weight.tensor} == set(program.inputs)
-    changed = matrix_program(program, parts, gathers)
+    changed = matrix_program(program, split_floats_form(parts), gathers)
     assert changed is not None and not changed.constants
     feeds = feeds_of(program)
     (result,) = evaluate(changed.outputs, feeds)
@@ -94,14 +97,16 @@ def test_weights_may_be_known_at_run_time_only(
 
 def test_columns_that_fill_registers() -> None:
     (found,) = products_of(dense(8, 64, 1000))
-    assert whole_columns(found) == 992
+    assert whole_columns(found, FORM) == 992
     (found,) = products_of(dense(8, 64, 48))
-    assert whole_columns(found) == 48
+    assert whole_columns(found, FORM) == 48
 
 
 def test_multiplications_are_counted() -> None:
-    assert multiplications(dense(8, 40, 32)) == 8 * 40 * 32
-    assert multiplications(convolution_program(SHAPE, kernel=(3, 2))) == 6 * 5 * 16 * 3 * 2 * 32
+    assert multiplications(dense(8, 40, 32), FORM) == 8 * 40 * 32
+    assert (
+        multiplications(convolution_program(SHAPE, kernel=(3, 2)), FORM) == 6 * 5 * 16 * 3 * 2 * 32
+    )
 
 
 def test_a_program_may_hold_several() -> None:
@@ -114,9 +119,9 @@ def test_a_program_may_hold_several() -> None:
     ones = np.ones((32, 32), np.float32)
     program = TensorProgram((x,), (z,), ((first, ones), (second, ones)))
     assert [found.stage.name for found in products_of(program)] == ["y", "z"]
-    changed = matrix_program(program, 3, gathers=False)
+    changed = matrix_program(program, split_floats_form(3), gathers=False)
     assert changed is not None
-    assert [tensor.name for tensor, _ in changed.constants] == ["v_pairs", "w_pairs"]
+    assert [tensor.name for tensor, _ in changed.constants] == ["v_groups", "w_groups"]
 
 
 @pytest.mark.parametrize(
@@ -133,4 +138,4 @@ def test_a_program_may_hold_several() -> None:
 def test_gathering_is_offered_where_it_differs(
     program: TensorProgram, ways: tuple[bool, ...]
 ) -> None:
-    assert ways_to_gather(program) == ways
+    assert ways_to_gather(program, FORM) == ways

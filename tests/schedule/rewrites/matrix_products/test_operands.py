@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relay_tune.schedule.rewrites.matrix_products.form import split_floats_form
 from relay_tune.schedule.rewrites.matrix_products.match import match_matrix_product
 from relay_tune.schedule.rewrites.matrix_products.operands import (
     LeftOperand,
-    pairs_of,
+    groups_of,
     rows_gathered,
     rows_in_place,
     split_floats,
@@ -28,11 +29,13 @@ from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.products import dense
 
+PARTS = {count: split_floats_form(count) for count in (1, 2, 3)}
+
 
 def product_of(program: TensorProgram) -> Product:
     known: dict[Any, np.ndarray] = program.constant_arrays()
     stage = program.outputs[0]
-    found = match_matrix_product(stage, known)
+    found = match_matrix_product(stage, known, PARTS[2])
     assert found is not None
     return found
 
@@ -78,7 +81,7 @@ def test_parts_add_up_to_the_number(numbers: list[float]) -> None:
 
 def test_pairs_of_rows_by_hand() -> None:
     weights = np.arange(40 * 32, dtype=np.float32).reshape(40, 32) / 2048  # 11 bits: two parts
-    pairs = pairs_of(weights, 1, 2).astype(np.float32)
+    pairs = groups_of(weights, 1, PARTS[2]).astype(np.float32)
     assert pairs.shape == (2, 2, 2, 16, 16, 2)  # columns / 16, steps / 32, part, half, column, pair
     whole = pairs.sum(axis=2)
     for column, step in ((0, 0), (5, 1), (17, 30), (31, 39), (16, 32)):
@@ -91,7 +94,7 @@ def test_pairs_of_rows_by_hand() -> None:
 
 def test_pairs_of_outer_steps_by_hand() -> None:
     weights = np.arange(2 * 3 * 24 * 16, dtype=np.float32).reshape(2, 3, 24, 16) % 251
-    pairs = pairs_of(weights, 2, 3).astype(np.float32)
+    pairs = groups_of(weights, 2, PARTS[3]).astype(np.float32)
     assert pairs.shape == (1, 2, 3, 3, 16, 16, 2)
     assert not pairs[:, :, :, 1:].any()  # numbers of 8 bits have one part
     for outer, middle, inner, column in ((0, 0, 0, 0), (1, 2, 23, 15), (1, 1, 7, 3)):
@@ -116,13 +119,13 @@ def test_pairs_of_outer_steps_by_hand() -> None:
 )
 def test_steps_that_lie_beside_each_other(options: dict[str, Any], steps: int) -> None:
     program = convolution_program(**{"shape": (1, 4, 4, 32, 16), **options})
-    assert steps_in_place(product_of(program)) == steps
+    assert steps_in_place(product_of(program), PARTS[2]) == steps
 
 
 def test_the_window_of_a_row_lies_in_one_place() -> None:
     program = convolution_program((1, 2, 4, 8, 16), kernel=(3, 4))
     product = product_of(program)
-    operand = rows_in_place(product, program.inputs[0], 2)
+    operand = rows_in_place(product, program.inputs[0], PARTS[2])
     assert operand is not None
     assert [axis.name for axis in operand.inner] == ["kw", "c"]
     assert operand.parts.shape == (2, 1, 4, 7 * 8)
@@ -134,7 +137,7 @@ def test_the_window_of_a_row_lies_in_one_place() -> None:
 
 def test_channels_are_filled_up() -> None:
     program = convolution_program((1, 2, 2, 40, 16), dilation=2)
-    operand = rows_in_place(product_of(program), program.inputs[0], 3)
+    operand = rows_in_place(product_of(program), program.inputs[0], PARTS[3])
     assert operand is not None
     assert operand.parts.shape == (3, 1, 6, 6, 64)
     data = np.random.default_rng(0).standard_normal((1, 6, 6, 40)).astype(np.float32)
@@ -145,7 +148,7 @@ def test_channels_are_filled_up() -> None:
 
 def test_gathered_rows_hold_their_windows() -> None:
     program = convolution_program((2, 3, 4, 5, 16), stride=2, dilation=2, kernel=(3, 2))
-    operand = rows_gathered(product_of(program), program.inputs[0], 1)
+    operand = rows_gathered(product_of(program), program.inputs[0], PARTS[1])
     assert operand.parts.shape == (1, 2, 3, 4, 32)
     rng = np.random.default_rng(0)
     data = rng.integers(-9, 9, program.inputs[0].shape).astype(np.float32)
@@ -158,8 +161,8 @@ def test_gathered_rows_hold_their_windows() -> None:
 
 def test_data_of_other_layouts_lie_nowhere_in_one_place() -> None:
     product = product_of(TensorProgram(*_columns_first()))
-    assert steps_in_place(product) == 0
-    assert rows_in_place(product, product.data.tensor, 2) is None
+    assert steps_in_place(product, PARTS[2]) == 0
+    assert rows_in_place(product, product.data.tensor, PARTS[2]) is None
 
 
 def _columns_first() -> tuple[Any, Any, Any]:
@@ -174,7 +177,7 @@ def test_rows_of_a_dense_product_are_as_they_lie() -> None:
     program = dense(5, 40, 16)
     known: dict[Any, np.ndarray] = program.constant_arrays()
     stages = tensors_in_order(program.outputs)
-    (product,) = filter(None, (match_matrix_product(stage, known) for stage in stages))
-    operand = rows_in_place(product, program.inputs[0], 2)
+    (product,) = filter(None, (match_matrix_product(stage, known, PARTS[2]) for stage in stages))
+    operand = rows_in_place(product, program.inputs[0], PARTS[2])
     assert operand is not None
     assert operand.parts.shape == (2, 5, 64)

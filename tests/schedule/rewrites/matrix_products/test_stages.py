@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relay_tune.schedule.rewrites.matrix_products.form import split_floats_form
 from relay_tune.schedule.rewrites.matrix_products.operands import LARGEST
 from relay_tune.schedule.rewrites.matrix_products.stages import TERMS, matrix_program
 from relay_tune.tensor.deferred_array import array_of
@@ -22,7 +23,7 @@ from tests.schedule.convolutions import convolution_program, feeds_of
 from tests.schedule.offered import MATRIX_PRODUCTS
 from tests.schedule.products import batched, dense
 
-BOUNDS = {2: 1e-5, 3: 1e-6}
+BOUNDS = {1: 1e-2, 2: 1e-5, 3: 1e-6}
 """Differences as a share of the largest result, by the parts of each factor."""
 
 
@@ -76,7 +77,7 @@ def difference(program: TensorProgram, changed: TensorProgram, feeds: dict[Any, 
 @pytest.mark.parametrize("case", PROGRAMS)
 def test_the_sums_mean_the_product(case: str, parts: int, gathers: bool) -> None:
     program = PROGRAMS[case]
-    changed = matrix_program(program, parts, gathers)
+    changed = matrix_program(program, split_floats_form(parts), gathers)
     assert changed is not None
     assert difference(program, changed, feeds_of(program)) <= BOUNDS[parts]
 
@@ -105,7 +106,7 @@ def test_convolutions_of_any_shape(
     program = convolution_program(
         (*shape, channels, 16), kernel=kernel, stride=stride, dilation=dilation, layout=layout
     )
-    changed = matrix_program(program, parts, gathers)
+    changed = matrix_program(program, split_floats_form(parts), gathers)
     if channels * kernel[0] * kernel[1] < 16:
         assert changed is None
         return
@@ -148,7 +149,7 @@ def test_six_products_are_about_as_exact_as_float32() -> None:
     expected = np.maximum(x.astype(np.float64) @ w.astype(np.float64) + 0.5, 0)
     errors = {}
     for parts in TERMS:
-        changed = matrix_program(program, parts, gathers=False)
+        changed = matrix_program(program, split_floats_form(parts), gathers=False)
         assert changed is not None
         feeds = {program.inputs[0]: x, **changed.constant_arrays()}
         (found,) = evaluate(changed.outputs, feeds)
@@ -183,7 +184,7 @@ def odd_products(case: str) -> tuple[tuple[float, Arrays, Any], ...]:
 
 @pytest.mark.filterwarnings("ignore:(overflow|invalid value)")
 @pytest.mark.parametrize("gathers", [False, True])
-@pytest.mark.parametrize("parts", TERMS)
+@pytest.mark.parametrize("parts", [2, 3])
 @pytest.mark.parametrize("case", sorted(PROGRAMS))
 def test_what_is_not_finite_comes_out_where_direct_sums_put_it(
     case: str, parts: int, gathers: bool
@@ -191,7 +192,9 @@ def test_what_is_not_finite_comes_out_where_direct_sums_put_it(
     program = PROGRAMS[case]
     for odd, known, expected in odd_products(case):
         constants = tuple((tensor, known[tensor]) for tensor in program.constant_arrays())
-        changed = matrix_program(replace(program, constants=constants), parts, gathers)
+        changed = matrix_program(
+            replace(program, constants=constants), split_floats_form(parts), gathers
+        )
         assert changed is not None
         (found,) = evaluate(changed.outputs, {**known, **changed.constant_arrays()})
         share = BOUNDS[parts] * (2 if np.abs(odd) > LARGEST else 1)

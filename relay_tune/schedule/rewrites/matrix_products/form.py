@@ -1,0 +1,71 @@
+"""What the operands of products on matrix registers are stored as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from relay_tune.machine.pattern import BFLOAT16_PAIRS, TilePattern
+from relay_tune.schedule.rewrites.products import FactorTypes
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form of both operands of a product.
+
+    Attributes:
+        types: of the factors and of the sums, as they are written.
+        pattern: of the intrinsic that multiplies them.
+        parts: of each factor, whose sum it is.
+        steps: of the product that one register has.
+    """
+
+    types: FactorTypes
+    pattern: TilePattern
+    parts: int
+    steps: int
+
+    @property
+    def is_split(self) -> bool:
+        """Whether factors are rounded, and what that loses are parts of their own."""
+        return self.types.data != self.pattern.left
+
+    @property
+    def columns(self) -> int:
+        """The columns of a register."""
+        return self.pattern.columns
+
+    @property
+    def group(self) -> int:
+        """Steps that lie beside each other in the weights."""
+        return self.pattern.group
+
+    def blocks(self, extent: int) -> int:
+        """The registers that hold so many steps."""
+        return -(-extent // self.steps)
+
+    def rounded(self, extent: int) -> int:
+        """The steps of the registers that hold so many."""
+        return self.blocks(extent) * self.steps
+
+    def dividing(self, extent: int) -> Form | None:
+        """Registers of equal parts of so many steps; None if these would be less than half full."""
+        fitting = range(self.pattern.steps, 0, -self.group)
+        steps = next((each for each in fitting if extent % each == 0), 0)
+        return None if 2 * steps < min(extent, self.pattern.steps) else replace(self, steps=steps)
+
+    def balanced(self, extent: int) -> Form:
+        """Registers that so many steps fill nearly, as few as there can be."""
+        share = -(-extent // -(-extent // self.pattern.steps))
+        return replace(self, steps=-(-share // self.group) * self.group)
+
+
+def split_floats_form(parts: int) -> Form:
+    """Products of float32 as those of so many bfloat16 each."""
+    types = FactorTypes("float32", "float32", "float32")
+    return Form(types, BFLOAT16_PAIRS, parts, BFLOAT16_PAIRS.steps)
+
+
+def stored_form(pattern: TilePattern) -> Form:
+    """Products of what has the types of a pattern already."""
+    types = FactorTypes(pattern.left, pattern.right, pattern.result)
+    return Form(types, pattern, 1, pattern.steps)
