@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.runtime.aligned_memory import aligned_bytes, rounded_up
 from relay_tune.runtime.aligned_memory import rounded_up
 from relay_tune.runtime.freed_memory import give_back_memory
 from relay_tune.runtime.large_pages import large_page_bytes

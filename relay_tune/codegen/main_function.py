@@ -24,8 +24,6 @@ from relay_tune.codegen.builder.operand import Operand
 from relay_tune.codegen.builder.signature import Variable, function
 from relay_tune.codegen.native_runtime.runtime_text import MAXIMUM_QUEUES, SLOT_BYTES, TURN
 from relay_tune.codegen.native_runtime.shares import CLAIM, COMPLETE
-from relay_tune.codegen.sweeps import SWEEP_PATIENCE, Direction, Sweep, directions, sweep_shares
-from relay_tune.quick_dataclass import dataclass
 from relay_tune.codegen.sweeps import (
     LEAST_USES,
     SWEEP_PATIENCE,
@@ -34,6 +32,7 @@ from relay_tune.codegen.sweeps import (
     directions,
     sweep_shares,
 )
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.loops import Kernel
 from relay_tune.tensor.size import nominal
 from relay_tune.tensor.touched import parallel_iterations

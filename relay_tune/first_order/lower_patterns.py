@@ -19,9 +19,8 @@ from relay_tune.ir.expr import (
     VarPattern,
     WildcardPattern,
 )
-from relay_tune.ir.types import TupleType, Type
-from relay_tune.quick_dataclass import dataclass
 from relay_tune.ir.types import TupleType, Type, unflatten
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False, slots=True)

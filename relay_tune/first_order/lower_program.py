@@ -50,9 +50,8 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.output_names import named_outputs
 from relay_tune.ir.trampoline import run
 from relay_tune.ir.traversal import post_order
-from relay_tune.ir.types import FuncType
-from relay_tune.quick_dataclass import dataclass
 from relay_tune.ir.types import FuncType, unflatten
+from relay_tune.quick_dataclass import dataclass
 
 
 def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from relay_tune.first_order.instructions import Register
 from relay_tune.first_order.kinds import kinds_of
 from relay_tune.ir.expr import Constant
-from relay_tune.ir.types import TupleType, Type
-from relay_tune.quick_dataclass import dataclass
 from relay_tune.ir.types import Type
+from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from relay_tune.ir.dim import Dim

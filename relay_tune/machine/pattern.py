@@ -16,7 +16,7 @@ Sums of integers are modulo 2^32, those of bfloat16 are rounded as float32.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from relay_tune.quick_dataclass import dataclass

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
+
+from relay_tune.quick_dataclass import dataclass
 
 FINEST_NEEDED = 20e-6
 """Seconds: the steps of a clock that tells samples of half a millisecond from each other. Some

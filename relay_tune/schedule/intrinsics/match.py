@@ -11,9 +11,7 @@ those of its registers, with as many fewer rows of the right one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from relay_tune.machine.intrinsic import TileCosts

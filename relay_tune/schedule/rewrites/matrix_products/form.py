@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relay_tune.machine.pattern import BFLOAT16_PAIRS, TilePattern
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.rewrites.products import FactorTypes
 
 

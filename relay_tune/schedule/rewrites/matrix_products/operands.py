@@ -23,7 +23,6 @@ from math import prod
 import ml_dtypes
 import numpy as np
 
-from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.rewrites.matrix_products.form import Form
 from relay_tune.schedule.rewrites.products import Product

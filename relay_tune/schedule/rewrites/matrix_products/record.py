@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from relay_tune.machine.machine import Machine
-from relay_tune.machine.pattern import BFLOAT16_PAIRS
-from relay_tune.quick_dataclass import dataclass
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from relay_tune.machine.pattern import BYTE_MATRICES, TilePattern
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Rounding, is_allowed
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter

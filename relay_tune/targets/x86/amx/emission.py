@@ -8,11 +8,11 @@ where nobody else does, so each module's kernels do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relay_tune.machine.intrinsic import Emission, InstructionWriter
 from relay_tune.machine.pattern import Side
 from relay_tune.machine.permission import Permission
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.targets.x86.amx.description import matrix_description
 
 PERMISSION = Permission(prefix="amx-", call=158, arguments=(0x1023, 18), state=0x60000)
