@@ -3,7 +3,9 @@
 Kernels are tuned by themselves. In the network other kernels have used the caches in between, and
 a winner may lose. So the network is built with all winners, with all second ones, and so on; these
 and the untuned one run in turn, and of each kernel the schedule is kept that is the fastest where
-it will run. Then the network of what was kept and the untuned one run as a whole.
+it will run. A kernel also changes what the next ones find in the caches, so the network of these
+schedules and that of all winners run as a whole, and the faster one is kept. Then it and the
+untuned one run as a whole, for a statement of runs that have chosen nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.variants import Choices, Variant, Variants
 
 WORTHWHILE = 0.004
-"""By such a share a schedule has to be faster than the default one: less is noise."""
+"""By such a share schedules have to be faster than the default ones: less is noise."""
 
 ENOUGH_LEFT = 0.6
 """While more than this share of the time is left, further schedules are built and compared."""
@@ -78,17 +80,37 @@ def check_variants(
     untuned = by_default.variant
     same = (each.variant for each in options if kept.items() <= each.choices.items())
     candidate = next(same, None) or variants.variant({**default, **kept})
+    for winners in by_candidates[:1]:
+        if winners.variant is candidate or left() < 2 * variants.least_seconds(untuned, 0):
+            continue  # the statement comes first
+        if _is_faster(variants, winners.variant, candidate):
+            candidate = winners.variant
+            kept = {digest: winners.choices[digest] for digest in kept}
+            seconds = {digest: winners.seconds[digest] for digest in kept}
     untuned_seconds, tuned_seconds = variants.whole_seconds((untuned, candidate))
-    if tuned_seconds > untuned_seconds:  # a second opinion: the machine may have been disturbed
-        with suppress(TimeIsOver):
+    if _is_no_gain(untuned_seconds, tuned_seconds):
+        with suppress(TimeIsOver):  # a second opinion: the machine may have been disturbed
             untuned_seconds, tuned_seconds = variants.whole_seconds((untuned, candidate))
     ratios = variants.ratios
-    if tuned_seconds > untuned_seconds or all(kept[digest] == default[digest] for digest in kept):
+    is_default = all(kept[digest] == default[digest] for digest in kept)
+    if is_default or _is_no_gain(untuned_seconds, tuned_seconds):
         kept = {digest: default[digest] for digest in kept}
         seconds = {digest: by_default.seconds[digest] for digest in kept}
         tuned_seconds, ratios = untuned_seconds, ()
     lost = frozenset(digest for digest in kept if kept[digest] not in fastest[digest])
     return NetworkVerdict(kept, seconds, untuned_seconds, tuned_seconds, ratios, lost)
+
+
+def _is_faster(variants: Variants[Variant], one: Variant, other: Variant) -> bool:
+    """Whether one network is clearly faster than another as a whole; not if there is no time."""
+    with suppress(TimeIsOver):
+        return not _is_no_gain(*variants.whole_seconds((other, one)))
+    return False
+
+
+def _is_no_gain(before: float, after: float) -> bool:
+    """Whether a time is not clearly below another one."""
+    return after > (1 - WORTHWHILE) * before
 
 
 @dataclass(frozen=True, eq=False, slots=True)

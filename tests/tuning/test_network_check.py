@@ -69,7 +69,8 @@ def test_defaults_stay_where_kernels_or_the_whole_are_slower(
     steps = [{first: 3.0, second: 3.0}, {first: 1.0, second: 4.0}]
     networks = ModelVariants
     monkeypatch.setattr(networks, "kernel_seconds", lambda *_: steps)
-    monkeypatch.setattr(networks, "whole_seconds", lambda *_: list(whole))
+    compared = iter(([1.0, 1.0], list(whole), list(whole)))  # first the tuned ones
+    monkeypatch.setattr(networks, "whole_seconds", lambda *_: next(compared))
     with CompilerPool(target, 1) as pool:
         model = TunedModel(fused, fused)
         primitives = model.primitives(extract_tasks(fused))
@@ -206,6 +207,46 @@ def test_what_is_hardly_faster_is_not_kept() -> None:
     verdict = check_variants(variants, CHOSEN, {"a": [FIRST], "b": [SECOND]})
     assert verdict.kept == {"a": DEFAULT, "b": SECOND}
     assert verdict.defaults == {"a"}
+
+
+class Disturbing(MadeUpVariants):
+    """As a whole, networks take other times than the sums of their kernels'."""
+
+    def __init__(self, seconds: Mapping[Schedule, float], whole: Mapping[Schedule, float]) -> None:
+        super().__init__(seconds)
+        self.whole = whole
+
+    def whole_seconds(self, variants: Sequence[Mapping[str, Schedule]]) -> list[float]:
+        self.ratios = (1.5,)
+        return [sum(self.whole[each[d]] for d in each) for each in variants]
+
+
+def test_winners_are_kept_that_are_faster_as_a_whole() -> None:
+    traced = {DEFAULT: 1.0, FIRST: 1.1, SECOND: 0.9}
+    fastest = {"a": [FIRST], "b": [SECOND]}
+    faster = Disturbing(traced, {DEFAULT: 1.0, FIRST: 0.9, SECOND: 0.9})
+    verdict = check_variants(faster, CHOSEN, fastest)
+    assert verdict.kept == {"a": FIRST, "b": SECOND}
+    assert verdict.seconds == {"a": 1.1, "b": 0.9}
+    assert (verdict.untuned_seconds, verdict.tuned_seconds) == (2.0, 1.8)
+    alike = Disturbing(traced, {DEFAULT: 1.0, FIRST: 0.999, SECOND: 0.9})
+    assert check_variants(alike, CHOSEN, fastest).kept == {"a": DEFAULT, "b": SECOND}
+
+
+def test_the_statement_comes_before_a_comparison_as_a_whole() -> None:
+    traced = {DEFAULT: 1.0, FIRST: 1.1, SECOND: 0.9}
+    variants = Disturbing(traced, {DEFAULT: 1.0, FIRST: 0.9, SECOND: 0.9})
+    variants.least_seconds = lambda variant, count: 1.0 + count  # type: ignore[method-assign]
+    fastest = {"a": [FIRST], "b": [SECOND]}
+    verdict = check_variants(variants, CHOSEN, fastest, lambda: 1.9)
+    assert verdict.kept == {"a": DEFAULT, "b": SECOND} and verdict.ratios == (1.5,)
+
+
+def test_a_network_that_is_hardly_faster_as_a_whole_stays_untuned() -> None:
+    variants = Disturbing({DEFAULT: 1.0, FIRST: 0.5}, {DEFAULT: 1.0, FIRST: 0.998})
+    verdict = check_variants(variants, CHOSEN, {"a": [FIRST], "b": [FIRST]})
+    assert verdict.kept == CHOSEN and verdict.ratios == ()
+    assert verdict.untuned_seconds == verdict.tuned_seconds == 2.0
 
 
 def test_further_schedules_are_compared_while_there_is_time_and_memory() -> None:
