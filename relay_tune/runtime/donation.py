@@ -47,13 +47,15 @@ def donated_rows(donate: object, inputs: Mapping[str, object]) -> dict[str, int]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Store:
-    """Memory for an output, and the output in it."""
+    """Memory for an output, the output in it, and how many rows this has."""
 
     memory: RowMemory
     array: np.ndarray
+    rows: int
 
 
 NO_STORES: Mapping[int, Store] = MappingProxyType({})
+NOTHING_GIVEN: Mapping[int, RowMemory] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,21 +134,25 @@ def in_place_inputs(
     inputs: Sequence[np.ndarray],
     addresses: Sequence[int],
     rows: Mapping[str, int],
+    given: Mapping[int, RowMemory] = NOTHING_GIVEN,
 ) -> dict[int, int]:
     """The numbers of the donated inputs whose arrays are the memory of outputs, by their numbers.
 
     `inputs` are the `values` as they are read, and lie at `addresses`. An array that had to be
-    copied is none of them, nor is one that shares memory with another input.
+    copied is none of them, nor is one that shares memory with another input, or whose memory is
+    given to an output that continues it.
     """
     found: dict[int, int] = {}
-    if len(inputs) != len(values):  # some are no tensors
+    pairs = tuple(pairs)
+    if not pairs or len(inputs) != len(values):  # some are no tensors
         return found
     donated = [value if name in rows else None for name, value in values.items()]
     apart = _apart_from_others(inputs, addresses)
     for pair in pairs:
         array = inputs[pair.input]
         is_given = donated[pair.input] is array and array.flags.carray
-        if is_given and pair.output not in found and pair.input in apart:
+        is_free = pair.output not in found and pair.input not in given
+        if is_given and is_free and pair.input in apart:
             found[pair.output] = pair.input
             apart.remove(pair.input)
     return found
@@ -174,8 +180,8 @@ class Donation:
     """The inputs that are donated in a call.
 
     Attributes:
-        values: the inputs; in place of arrays that are continued where they are, with spaces
-            between their slices, stand packed ones over the same memory.
+        given: the memory of arrays that are continued where they are, by the numbers of inputs:
+            there may be spaces between their slices.
     """
 
     def __init__(
@@ -184,36 +190,36 @@ class Donation:
         values: Mapping[str, object],
         rows: Mapping[str, int],
     ) -> None:
-        self.values = dict(values)
         self._continued = [each for each in continued if each.name in rows]
         self._rows = rows
-        self._given: dict[int, tuple[RowMemory, np.ndarray]] = {}
+        self.given: dict[int, RowMemory] = {}
         for each in self._continued:
-            value = self.values.get(each.name)
+            value = values.get(each.name)
             memory = RowMemory.taken(value, each.axis) if type(value) is np.ndarray else None
-            if memory is not None and isinstance(value, np.ndarray):
-                self._given[each.place] = memory, value
-                self.values[each.name] = memory.packed(value.shape, value.dtype)
+            if memory is not None:
+                self.given[each.place] = memory
 
-    def stores(self, inputs: list[np.ndarray]) -> dict[int, Store]:
+    def stores(self, inputs: Sequence[np.ndarray]) -> dict[int, Store]:
         """The memory of outputs by number; an input in too little memory moves to other."""
         found: dict[int, Store] = {}
         rows: dict[int, int] = {}
         for each in self._continued:
             if each.number not in rows:
                 rows[each.number] = each.rows(inputs)
-            shape, dtype = each.shape(inputs, rows[each.number]), inputs[each.place].dtype
-            memory, old = self._given.get(each.place, (None, None))
+            old = inputs[each.place]
+            shape = each.shape(inputs, rows[each.number])
+            memory = self.given.get(each.place)
             if memory is None or memory.room < shape[each.axis]:
-                memory = RowMemory.new(shape, each.axis, dtype, self._rows[each.name])
-                if old is not None:
-                    memory.array(old.shape, dtype)[...] = old
-                    inputs[each.place] = memory.packed(old.shape, dtype)
-            found[each.output] = Store(memory, memory.array(shape, dtype))
+                moved = RowMemory.new(shape, each.axis, old.dtype, self._rows[each.name])
+                if memory is not None:
+                    moved.array(old.shape, old.dtype)[...] = old
+                    self.given[each.place] = moved
+                memory = moved
+            found[each.output] = Store(memory, memory.array(shape, old.dtype), shape[each.axis])
         return found
 
-    def end(self, stores: Mapping[int, Store]) -> None:
+    @staticmethod
+    def end(stores: Mapping[int, Store]) -> None:
         """Note the rows that are in use after a run."""
-        for each in self._continued:
-            store = stores[each.output]
-            store.memory.used = store.array.shape[each.axis]
+        for store in stores.values():
+            store.memory.used = store.rows

@@ -172,10 +172,10 @@ class Executable(OfThisProcess, ABC):
     def _rows(self, donate: object) -> Mapping[str, int]:
         """The rows for each donated input; those of the last call where it donated the same."""
         last, rows = self._donated
-        if type(donate) is tuple and donate == last:
+        if type(donate) in (tuple, dict) and donate == last:
             return rows
         rows = donated_rows(donate, self.inputs)
-        self._donated = donate, rows
+        self._donated = (dict(donate) if isinstance(donate, dict) else donate), rows
         return rows
 
     def _into(self, values: Sequence[object], threads: int, out: object) -> list[np.ndarray]:

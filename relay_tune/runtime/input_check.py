@@ -38,7 +38,12 @@ def check_array(
     """
     fits = array.dtype == DTYPES[type_.dtype] and array.ndim == len(type_.shape)
     for size, dim in zip(array.shape, type_.shape, strict=False):
-        fits = fits and (size == dim if type(dim) is int else _dim_fits(size, dim, symbols))
+        if type(dim) is int:
+            fits = fits and size == dim
+        elif type(dim) is Symbol:  # most open sizes are: the quicker way
+            fits = fits and symbols.setdefault(dim, size) == size
+        else:
+            fits = fits and _dim_fits(size, dim, symbols)
     if fits:
         return
     given = TensorType(array.shape, array.dtype.name)
@@ -71,10 +76,6 @@ def _remedy(array: np.ndarray, type_: TensorType, name: str) -> str:
 
 def _dim_fits(size: int, dim: Dim, symbols: dict[Symbol, int]) -> bool:
     match dim:
-        case int():
-            return size == dim
-        case Symbol():
-            return symbols.setdefault(dim, size) == size
         case Polynomial():
             known: dict[str, Dim] = {symbol.name: value for symbol, value in symbols.items()}
             found = substitute(dim, known)

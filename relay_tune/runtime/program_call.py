@@ -24,15 +24,18 @@ from relay_tune.runtime.direct.call import direct_call
 from relay_tune.runtime.direct.callee import session_callee
 from relay_tune.runtime.donation import (
     NO_STORES,
+    NOTHING_GIVEN,
     Donation,
     Store,
     continued_inputs,
     in_place_inputs,
 )
+from relay_tune.runtime.input_check import check_array
 from relay_tune.runtime.interpreter.python_values import from_python
 from relay_tune.runtime.interpreter.values import Value
 from relay_tune.runtime.native_session import NativeSession, SessionFunctions
 from relay_tune.runtime.result_arrays import can_be_written_directly
+from relay_tune.runtime.row_memory import RowMemory
 from relay_tune.runtime.value_reader import ValueReader
 from relay_tune.runtime.value_writer import ValueWriter
 
@@ -102,10 +105,10 @@ class ProgramCall:
     ) -> Value:
         """The value for inputs by name where some may become outputs; the lock is held."""
         donation = Donation(self._continued, values, rows)
-        inputs = self._bind(list(donation.values.values()))
+        inputs = self._bind(list(values.values()), donation.given)
         stores = donation.stores(inputs)
-        addresses = self._point_to(inputs)
-        own = in_place_inputs(self._in_place, values, inputs, addresses, rows)
+        addresses = self._point_to(inputs, donation.given)
+        own = in_place_inputs(self._in_place, values, inputs, addresses, rows, donation.given)
         arrays = [
             inputs[own[number]] if number in own else result.room()
             for number, result in enumerate(self._results)
@@ -194,11 +197,18 @@ class ProgramCall:
         self._point_to(arrays)
         return arrays
 
-    def _bind(self, values: Sequence[object]) -> list[np.ndarray]:
-        """The tensors among the inputs; objects are entered in the table of inputs."""
+    def _bind(
+        self, values: Sequence[object], given: Mapping[int, RowMemory] = NOTHING_GIVEN
+    ) -> list[np.ndarray]:
+        """The tensors among the inputs; objects are entered in the table of inputs.
+
+        Those by whose numbers memory is given lie in it, and need not be contiguous.
+        """
         if self._plain is not None:
-            typed = zip(values, self._plain, strict=True)
-            return [checked_array(value, type_, name) for value, (name, type_) in typed]
+            typed = enumerate(zip(values, self._plain, strict=True))
+            return [
+                _tensor(value, type_, name, {}, n in given) for n, (value, (name, type_)) in typed
+            ]
         arrays: list[np.ndarray] = []
         opened: list[tuple[np.ndarray, TensorType, str]] = []
         symbols: dict[Symbol, int] = {}
@@ -209,10 +219,10 @@ class ProgramCall:
                 self._components(values), self._parts, self._computed_sizes, strict=True
             ):
                 if type(type_) is not TensorType:
-                    given = from_python(part, type_)
-                    self._inputs[next(words)] = self._writer.new_object(given, type_, name, cells)
+                    value = from_python(part, type_)
+                    self._inputs[next(words)] = self._writer.new_object(value, type_, name, cells)
                     continue
-                arrays.append(checked_array(part, type_, name, symbols))
+                arrays.append(_tensor(part, type_, name, symbols, len(arrays) in given))
                 if is_computed:
                     opened.append((arrays[-1], type_, name))
             check_open_sizes(opened, symbols)
@@ -221,9 +231,14 @@ class ProgramCall:
             raise
         return arrays
 
-    def _point_to(self, arrays: Sequence[np.ndarray]) -> list[int]:
+    def _point_to(
+        self, arrays: Sequence[np.ndarray], given: Mapping[int, RowMemory] = NOTHING_GIVEN
+    ) -> list[int]:
         """Enter the addresses, which are given back, and sizes of the tensors among the inputs."""
-        addresses = _addresses(arrays)
+        addresses = [
+            given[number].address if number in given else address_of(array)
+            for number, array in enumerate(arrays)
+        ]
         for array, address, (word, sizes) in zip(
             arrays, addresses, self._tensor_words, strict=True
         ):
@@ -271,6 +286,16 @@ class _Result:
     def address(self, room: np.ndarray) -> int:
         """The address of a room."""
         return address_of(room) if self.is_array else self._address
+
+
+def _tensor(
+    value: object, type_: TensorType, name: str, symbols: dict[Symbol, int], is_given: bool
+) -> np.ndarray:
+    """A tensor among the inputs; one whose memory is given need not be contiguous."""
+    if is_given and isinstance(value, np.ndarray):
+        check_array(value, type_, name, symbols)
+        return value
+    return checked_array(value, type_, name, symbols)
 
 
 def _addresses(arrays: Sequence[np.ndarray]) -> list[int]:

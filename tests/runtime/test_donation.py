@@ -261,3 +261,44 @@ def test_memory_that_a_c_program_gives(tmp_path: Path) -> None:
     refusal, rest = found.split("\n")
     assert refusal == "The memory that was given for a result has too little room for its rows."
     assert rest == "1 2 5 15 3 4 6 6 2: 1 25 2 6"
+
+
+TWICE = """
+def @main(%new: Tensor[(1, 8), float32], %past: Tensor[(n, 8), float32]) {
+  (concatenate((%past, %new), axis=0), tanh(%past))
+}
+"""
+
+
+def test_an_input_that_one_output_continues_is_no_other_output() -> None:
+    """Its array is contiguous, and another output of its size would fit there."""
+    model = build(parse(TWICE), threads=1)
+    past, seen = numbers(2, 8), []
+    for step in range(4):
+        new = numbers(1, 8, seed=step)
+        wanted = np.concatenate([past, new]), np.tanh(past)
+        found = model.run({"new": new, "past": past}, donate=("past",))
+        same(found, list(wanted))
+        seen.append((found, [np.array(each) for each in wanted]))
+        past = found[0]
+    for found, wanted_then in seen:
+        same(found, wanted_then)
+
+
+def test_a_part_or_another_view_of_a_cache_is_copied(heads: Model) -> None:
+    """Only the array that a call gave continues in its memory."""
+    past = run(heads, numbers(1, 3, 1, 8), numbers(1, 3, 5, 8))[1]
+    assert RowMemory.taken(past[:, :, 1:], 2) is None
+    assert RowMemory.taken(past[:, 1:], 2) is None
+    assert RowMemory.taken(past[...], 2) is None
+    assert RowMemory.taken(past, 2) is past.base
+    assert RowMemory.taken(past, 2) is None
+
+
+def test_rows_to_make_room_for_may_change_between_calls(heads: Model) -> None:
+    rooms = {"past": 10}
+    first = run(heads, numbers(1, 3, 1, 8), numbers(1, 3, 5, 8), rooms)[1]
+    rooms["past"] = 200
+    second = run(heads, numbers(1, 3, 1, 8), numbers(1, 3, 5, 8), rooms)[1]
+    assert first.base is not None and second.base is not None
+    assert (first.base.room, second.base.room) == (10, 200)
