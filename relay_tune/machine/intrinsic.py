@@ -93,6 +93,8 @@ class TileCosts:
         seen_ahead: the instructions among which a processor looks for those that wait for no other.
         operands: how much longer instructions take with operands from farther than registers.
         torn_rows: the same where rows of the left operand do not begin with a line.
+        left_load: cycles that a register of a left operand takes beside what it is multiplied by:
+            its rows lie apart.
         tile_cycles: the beginning and the end of a tile.
         code: instructions of a step for each register of results.
         filled: how much more of the second cache its operands can fill than others.
@@ -104,6 +106,7 @@ class TileCosts:
     seen_ahead: int
     operands: float
     torn_rows: float
+    left_load: float
     tile_cycles: float
     code: int
     filled: int

@@ -10,8 +10,10 @@ from types import MappingProxyType
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.machine import PRIVATE_CACHES, Machine, Memory, MemoryScope
+from relay_tune.machine.pattern import WORD_PATTERNS
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
+from relay_tune.tensor.scalar_semantics import is_float
 
 FILLED_SHARES = (2 / 3, 3 / 4)
 """How much of the first and second cache a kernel's data can fill beside what passes by."""
@@ -79,7 +81,20 @@ def measured_machine(target: Target, limits: MachineLimits) -> Machine:
     ]
     memories.append(Memory(MemoryScope.MAIN, inf, _rounded(limits.memory * cycle, SHARED_STEP)))
     intrinsics = tuple(_measured(each, limits, cycle) for each in general.intrinsics)
-    return replace(general, memories=tuple(memories), intrinsics=intrinsics)
+    words = tuple(name for name in general.dot_products if _is_worth_it(name, limits))
+    return replace(general, memories=tuple(memories), intrinsics=intrinsics, dot_products=words)
+
+
+def _is_worth_it(words: str, limits: MachineLimits) -> bool:
+    """Whether products of words take no longer than those of their elements as floats.
+
+    VDPBF16PS does on Intel's servers with AMX, where it makes half of the products of VFMADD.
+    """
+    pattern = next(each for each in WORD_PATTERNS if each.name == words)
+    floats = limits.operations["float32"]
+    if not is_float(pattern.result):
+        return True
+    return limits.operations.get(pattern.unit, floats) >= floats
 
 
 def _measured(intrinsic: Intrinsic, limits: MachineLimits, cycle: float) -> Intrinsic:

@@ -49,7 +49,9 @@ def test_targets_that_are_named_have_general_figures() -> None:
     assert machine_of(HASWELL) == known
 
 
-@pytest.mark.parametrize(("cpu", "cycles"), [("sapphirerapids", (20.0,)), ("icelake-server", ())])
+@pytest.mark.parametrize(
+    ("cpu", "cycles"), [("sapphirerapids", 5 * (20.0,)), ("icelake-server", ())]
+)
 def test_only_matrix_registers_have_a_rate(cpu: str, cycles: tuple[float, ...]) -> None:
     machine = machine_of(parse_target(f"x86_64-linux-gnu:{cpu}"))
     assert tuple(each.cycles for each in machine.intrinsics) == cycles
@@ -63,8 +65,9 @@ def test_the_rate_of_matrix_registers_is_measured(matrices: float | None, cycles
     known = limits(peak=128e9)  # 2e9 cycles a second
     if matrices is not None:
         known = replace(known, operations={**known.operations, BFLOAT16_PAIRS.name: matrices})
-    (intrinsic,) = measured_machine(target, known).intrinsics
-    assert intrinsic.cycles == pytest.approx(cycles)
+    machine = measured_machine(target, known)
+    intrinsic = machine.intrinsic(BFLOAT16_PAIRS)
+    assert intrinsic is not None and intrinsic.cycles == pytest.approx(cycles)
     assert not measured_machine(HASWELL, known).intrinsics
 
 
@@ -78,3 +81,13 @@ def test_a_machine_may_have_two_caches() -> None:
     caches = (CacheLimit(1 << 15, 8e9), CacheLimit(1 << 22, 4e9))
     machine = measured_machine(HASWELL, MachineLimits(1, {"float32": 1e9}, caches, 1e9))
     assert [memory.scope.value for memory in machine.memories] == ["core", "core", "main"]
+
+
+@pytest.mark.parametrize(("bfloats", "has"), [(500e9, True), (128e9, False), (None, True)])
+def test_words_that_are_slower_than_floats_are_not_used(bfloats: float | None, has: bool) -> None:
+    target = parse_target("x86_64-linux-gnu:sapphirerapids")
+    known = limits()
+    if bfloats is not None:
+        known = replace(known, operations={**known.operations, "bfloat16": bfloats})
+    assert ("dot_b16b16" in measured_machine(target, known).dot_products) == has
+    assert "dot_u8s8" in measured_machine(target, known).dot_products

@@ -43,6 +43,6 @@ def tile_cycles(
     busy = (
         costs.operands * torn * max(match.register_rows / pattern.rows, costs.latency / independent)
     )
-    return (
-        costs.tile_cycles + results * steps * busy * intrinsic.cycles + rows * blocks * row_cycles
-    )
+    lefts = registers * len({left for left, _ in match.terms}) * steps / len(match.terms)
+    multiplying = results * steps * busy * intrinsic.cycles + lefts * costs.left_load
+    return costs.tile_cycles + multiplying + rows * blocks * row_cycles

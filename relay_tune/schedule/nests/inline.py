@@ -33,6 +33,7 @@ from relay_tune.tensor.expression import (
     neutral_element,
 )
 from relay_tune.tensor.index import simplify
+from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.tensor.size import nominal, surely_less
 from relay_tune.tensor.tensor import Computed, Panels, ProcedureOutput, stored
 from relay_tune.tensor.walk import (
@@ -212,10 +213,15 @@ def _has_minimum(index: Scalar) -> bool:
 
 
 def _is_access(body: Scalar) -> bool:
-    """Nothing but a load, a literal, or a conversion of one."""
-    while isinstance(body, Cast):
+    """Nothing but a load, a literal, or a conversion of one but to bfloat16."""
+    while isinstance(body, Cast) and not _rounds(body):
         body = body.operand
     return isinstance(body, Load | Literal) or body.dtype == INDEX
+
+
+def _rounds(node: Cast) -> bool:
+    """Whether wider floats become bfloat16, which takes many processors several instructions."""
+    return node.dtype == "bfloat16" and is_float(node.operand.dtype)
 
 
 def _repetition(tensor: Tensor, reader: Tensor) -> float:

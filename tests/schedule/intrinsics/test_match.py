@@ -19,7 +19,7 @@ from relay_tune.schedule.intrinsics.match import (
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
-from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X1, BF16X3, BF16X6
 from relay_tune.schedule.rewrites.matrix_products.stages import TERMS
 from relay_tune.tensor.expression import Axis, Scalar, cast, reduce
 from relay_tune.tensor.program import TensorProgram
@@ -42,7 +42,7 @@ def product_nest(
     return nest, product
 
 
-@pytest.mark.parametrize(("algorithm", "parts"), [(BF16X3(), 2), (BF16X6(), 3)])
+@pytest.mark.parametrize(("algorithm", "parts"), [(BF16X1(), 1), (BF16X3(), 2), (BF16X6(), 3)])
 def test_what_stands_where_in_a_dense_product(algorithm: AppliedAlgorithm, parts: int) -> None:
     nest, product = product_nest(dense(40, 100, 48), algorithm)
     assert product.row.extent == 40
@@ -53,6 +53,15 @@ def test_what_stands_where_in_a_dense_product(algorithm: AppliedAlgorithm, parts
     assert product.register_rows == 14
     assert len(product.terms) == len(TERMS[parts])
     assert {axis.extent for axis in nest.reduction} == {4, 16, 2}
+
+
+@pytest.mark.parametrize("gathered", [False, True])
+@pytest.mark.parametrize(("steps", "blocks"), [(64, 2), (100, 4), (512, 16)])
+def test_rounded_data_are_stored(steps: int, blocks: int, gathered: bool) -> None:
+    """Where they fill registers, too: to round each of them once a column would take longer."""
+    nest, product = product_nest(dense(40, steps, 48), BF16X1(gathered=gathered))
+    assert [axis.extent for axis in nest.reduction] == [blocks, 16, 2]
+    assert product.terms[0][0].dtype == "bfloat16"
 
 
 def test_sixteen_columns_have_no_blocks() -> None:
