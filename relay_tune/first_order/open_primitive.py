@@ -22,10 +22,11 @@ from relay_tune.first_order.kinds import (
     tensors_of,
     type_of,
 )
+from relay_tune.first_order.least_sizes import least_sizes
 from relay_tune.first_order.size_equalities import equation, is_unknown_name
 from relay_tune.first_order.size_naming import SizeNaming, SizeSource
 from relay_tune.ir.dim import UNKNOWN, Dim, Symbol, UnknownDim
-from relay_tune.ir.dim_arithmetic import substitute, symbol_names
+from relay_tune.ir.dim_arithmetic import add, substitute, subtract, symbol_names
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Let, Var
 from relay_tune.ir.operator import Operator, RelationError
 from relay_tune.ir.traversal import post_order, rewrite
@@ -79,6 +80,11 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
     size of a result depends on the elements of inputs.
     """
     naming, typed = _named(primitive)
+    more = {name: least - 1 for name, least in least_sizes(typed).items()}
+    larger = {name: add(Symbol(name), number) for name, number in more.items()}
+    if larger:
+        types = [substitute_symbols(type_, larger) for type_ in function_type(typed).params]
+        typed = _typed(primitive, types)
     shapes = [t.shape for t in tensors_of(function_type(typed).result)]
     outputs, found = _with_names_for_unknown(shapes)
     if found and not finds_sizes(typed):
@@ -88,9 +94,14 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
             where=_place(primitive),
             remedy=FIX_SIZES,
         )
-    symbols = {**naming.symbols, **dict(_rooms(primitive))}
-    meanings = {name: _readable(symbol) for name, symbol in naming.meanings.items()}
-    return OpenPrimitive(typed, symbols, tuple(naming.checks), outputs, found, meanings)
+    named = {name: each.without(more.get(name, 0)) for name, each in naming.symbols.items()}
+    symbols = {**named, **dict(_rooms(primitive))}
+    checks = tuple((source, substitute(size, larger)) for source, size in naming.checks)
+    meanings = {
+        name: _readable(subtract(symbol, more.get(name, 0)))
+        for name, symbol in naming.meanings.items()
+    }
+    return OpenPrimitive(typed, symbols, checks, outputs, found, meanings)
 
 
 def _rooms(primitive: Function) -> Iterator[tuple[str, SizeSource]]:
@@ -111,16 +122,20 @@ def _named(primitive: Function) -> tuple[SizeNaming, Function]:
         naming = SizeNaming(equal, params)
         types = [naming.named(type_) for type_ in params]
         try:
-            typed = infer_expr(retyped(primitive, types))
+            return naming, _typed(primitive, types)
         except TypeInferenceError as error:
             sizes = _sizes_to_be_equal(error, naming)
             found = None if sizes is None else equation(*sizes, naming.free)
             if found is None:
                 raise _misfit(primitive, error, sizes) from error
             equal[found[0]] = found[1]
-            continue
-        assert isinstance(typed, Function)
-        return naming, typed
+
+
+def _typed(primitive: Function, types: Sequence[Type]) -> Function:
+    """The primitive with parameters of other types; raises TypeInferenceError if it has none."""
+    typed = infer_expr(retyped(primitive, types))
+    assert isinstance(typed, Function)
+    return typed
 
 
 def _sizes_to_be_equal(error: TypeInferenceError, naming: SizeNaming) -> tuple[Dim, Dim] | None:

@@ -49,6 +49,10 @@ class SizeSource:
         """The extent of the axis where the size is as given."""
         return add(multiply(self.divisor, size), self.offset)
 
+    def without(self, number: int) -> SizeSource:
+        """Where so much less than the size is found."""
+        return replace(self, offset=self.offset + self.divisor * number)
+
 
 class SizeNaming:
     """Names for the sizes of inputs, in order.

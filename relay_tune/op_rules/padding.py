@@ -12,16 +12,12 @@ from typing import TypeAlias
 from relay_tune.ir.dim import Dim, UnknownDim
 from relay_tune.ir.dim_arithmetic import add, substitute, symbol_names
 from relay_tune.ir.expr import Call
-from relay_tune.ir.types import TensorType
 from relay_tune.op.window_fit import window_rooms
 from relay_tune.op_rules.matching import attribute, tensor_type
 from relay_tune.op_rules.table import OperatorTable
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.relations.slice_sizes import OPEN_END, sliced_size
 from relay_tune.typing.windows import pad_pairs
-
-FILTERED_CHANNELS = 16
-"""Convolutions of fewer channels are computed directly."""
 
 _LEAST = {
     **dict.fromkeys(("float32", "float64", "float16"), -math.inf),
@@ -52,33 +48,8 @@ the data could be."""
 
 
 def convolution_padding(call: Call) -> Padding | None:
-    """Zeros around an image, unless it is copied with them anyway."""
-    padding = _padding(call, attribute(call, "data_layout"), 0.0)
-    return None if padding is None or _is_copied(call, padding) else padding
-
-
-def _is_copied(call: Call, padding: Padding) -> bool:
-    """Whether the code of a convolution may copy its image with zeros around it.
-
-    Winograd's convolution does where sizes are dynamic: its tiles end behind the image.
-    """
-    data, weight = map(tensor_type, call.arguments[:2])
-    if data is None or weight is None or data.dtype != "float32":
-        return False
-    sizes = zip(data.shape, padding.widths, strict=True)
-    if all(isinstance(size, int) for size, pair in sizes if any(pair)):
-        return False
-    channels = data.shape[attribute(call, "data_layout").index("C")]
-    if not isinstance(channels, int) or channels < FILTERED_CHANNELS:
-        return False
-    taps = _taps(weight, attribute(call, "kernel_layout"))
-    alone = attribute(call, "groups") == 1 and set(attribute(call, "strides")) == {1}
-    return alone and 3 in taps and taps <= {1, 3}
-
-
-def _taps(weight: TensorType, layout: str) -> set[Dim]:
-    """The extents of a convolution's window."""
-    return {size for letter, size in zip(layout, weight.shape, strict=False) if letter not in "IO"}
+    """Zeros around an image."""
+    return _padding(call, attribute(call, "data_layout"), 0.0)
 
 
 def padded_widths(call: Call, layout: str) -> Widths:

@@ -7,7 +7,9 @@ with several outputs for each channel.
 
     x[min(t, 255) // 16, min(t, 255) % 16]      is t, but for steps from row to row
 
-So are the tiles of an image that are counted one after the other.
+So are the tiles of an image that are counted one after the other. Where these are of d phases,
+
+    x[.., c // d * s + c % d]  of a column c     is c * (s / d), but for steps from phase to phase
 
     x[min(4 * t + k, 160)]                      is 4 * t + k, but at the end
 
@@ -95,11 +97,20 @@ def _within_row(index: Scalar) -> Affine | None:
             if first is None or second is None:
                 return None
             return first + second.scale(1 if index.operation == "add" else -1)
+        case Binary(
+            operation="mul",
+            left=Binary(operation="floordiv", left=Binary() as left, right=Literal(value=phases)),
+            right=Literal(value=times),
+        ) if is_integer(phases) and is_integer(times) and left.operation == "floormod":
+            form = _within_row(left)
+            return None if form is None or times % phases else form.scale(times // phases)
         case Binary(operation="mul", left=left, right=Literal(value=times)) if is_integer(times):
             form = _within_row(left)
             return None if form is None else form.scale(times)
         case Binary(operation="floordiv", left=left, right=Literal()):
             return None if _counted(left) is None else ZERO
+        case Binary(operation="floormod", left=Binary(operation="floormod") as left):
+            return None if _within_row(left) is None else ZERO
         case Binary(operation="floormod", left=left, right=Literal()):
             return _counted(left)
         case Binary(operation="min", left=left, right=Literal()):

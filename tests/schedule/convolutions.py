@@ -26,6 +26,7 @@ from relay_tune.tensor.expression import (
     unary,
 )
 from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.size import nominal
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.machines import SERVER
 from tests.schedule.random_choices import SMALL_TILE, any_choice
@@ -69,7 +70,7 @@ def convolution_program(
     reach = [(k - 1) * dilation for k in kernel]
     extents = ((rows - 1) * stride + reach[0] + 1, (columns - 1) * stride + reach[1] + 1)
     sizes = dict(zip("HWIO", (*kernel, inputs, outputs), strict=True))
-    rng = np.random.default_rng(sum(shape))
+    rng = np.random.default_rng(nominal(sum(shape)))
     x = input_tensor("x", (batch, *extents, inputs), dtype)
     g = input_tensor("g", [sizes[letter] for letter in layout], dtype)
     kh, kw, c = Axis("kh", kernel[0]), Axis("kw", kernel[1]), Axis("c", inputs)

@@ -41,6 +41,14 @@ def test_places_of_several_rows_are_counted_along_a_row():
     assert counted_form(row % 3 + column - I) == Affine({O: 2, I: -1}, 1)
 
 
+def test_places_of_several_phases_are_counted_on_average():
+    place = binary("min", O * 2 + 1, 31)
+    row, column = place // 8, place % 8
+    along = column // 2 * 12 + column % 2
+    assert counted_form(row // 2 * 80 + row % 2 * 40 + along + I) == Affine({O: 12, I: 1}, 6)
+    assert counted_form(column // 2 * 3) is None
+
+
 def test_places_that_stay_at_an_end_are_counted_up_to_it():
     assert counted_form(binary("min", O * 2 + I, 31)) == Affine({O: 2, I: 1})
 

@@ -72,14 +72,16 @@ def test_padding_that_cannot_be_cut_off_stays(typed: Any, size: str) -> None:
     assert MaterializePadding()(module) is module
 
 
-@pytest.mark.parametrize(("strides", "is_padded"), [(1, False), (2, True)])
-def test_an_image_that_tiles_are_copied_from_is_not_padded(
-    typed: Any, calls: Any, strides: int, is_padded: bool
+@pytest.mark.parametrize("dilation", [1, 2])
+def test_an_image_that_tiles_may_be_cut_from_is_padded(
+    typed: Any, calls: Any, dilation: int
 ) -> None:
     parameters = "%x: Tensor[(1, h, 6, 16), float32], %w: Tensor[(3, 3, 16, 4), float32]"
-    call = f"nn.conv2d(nn.relu(%x), %w, padding=[1, 1], strides=[{strides}, {strides}], {LAYOUT})"
-    after = MaterializePadding()(typed(f"({parameters}) {{ {call} }}", "w"))
-    assert ("nn.pad" in calls(after)) == is_padded
+    taps = f"padding=[{dilation}, {dilation}], dilation=[{dilation}, {dilation}], {LAYOUT}"
+    after = MaterializePadding()(
+        typed(f"({parameters}) {{ nn.conv2d(nn.relu(%x), %w, {taps}) }}", "w")
+    )
+    assert "nn.pad" in calls(after)
 
 
 def test_unpadded_convolution_is_left_alone(typed: Any) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import TypeGuard
 
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.regions import regions_of
@@ -179,11 +180,19 @@ def _is_small(body: Scalar) -> bool:
 
 
 def _is_periodic(condition: Scalar) -> bool:
-    """Whether a condition compares an index taken modulo a number."""
+    """Whether a condition compares an index taken modulo a number, or whole parts of it."""
     return isinstance(condition, Binary) and any(
-        isinstance(side, Binary) and side.operation == "floormod" and side.dtype == INDEX
+        _is_modulo(side) or (_is_division(side) and _is_modulo(side.left))
         for side in (condition.left, condition.right)
     )
+
+
+def _is_modulo(index: Scalar) -> bool:
+    return isinstance(index, Binary) and index.operation == "floormod" and index.dtype == INDEX
+
+
+def _is_division(index: Scalar) -> TypeGuard[Binary]:
+    return isinstance(index, Binary) and index.operation == "floordiv" and index.dtype == INDEX
 
 
 def _loses_places(stage: Stage, readers: Sequence[tuple[Tensor, Load | None]]) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from functools import partial, reduce
 
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.schedule.nests.index_divisions import split_divisions
 from relay_tune.schedule.nests.regions import Period, Region, are_lanes, periods
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Load, Scalar, binary
@@ -164,11 +165,17 @@ def _lies_in(load: Load, split: Mapping[Axis, Scalar]) -> bool:
     """Whether a load is of an element of its tensor wherever the axes that are longer are."""
     if not split.keys() & set(axes_of(load)):
         return True
-    for index, extent in zip(load.indices, load.tensor.shape, strict=True):
-        form = axis_affine(simplify(index, split))
+    indices = [simplify(index, split) for index in load.indices]
+    for index, extent in zip(_undivided(indices), load.tensor.shape, strict=True):
+        form = axis_affine(index)
         if form is None:
             return False
         low, high = form.bounds(axis_range)
         if not surely_less(-1, low) or not surely_less(high, extent):
             return False
     return True
+
+
+def _undivided(indices: Sequence[Scalar]) -> Sequence[Scalar]:
+    """Indices by parts of their axes without divisions, which places of several phases have."""
+    return split_divisions(list(dict.fromkeys(axes_of(*indices))), indices)[1]

@@ -15,10 +15,7 @@ others: with d among the places of v and t, t[.., d, .., o] = sum(kd, c) v[.., d
 
 Taps of the rows or of the columns alone, and those of one dimension, are filtered along that one: 6
 products for each 12 with m = 4. Where taps lie d places apart, so do the places of a tile: the
-image is filtered in d phases. If how many rows or columns it has is known at run time only, the
-results are stored tile by tile, and each element is found when it is read:
-
-    r[tile, m * r + s, o] = A^T t A;   y[n, h, w, o] = r[tile of (h, w), place of (h, w), o]
+image is filtered in d phases.
 
 Of a transposed convolution with stride s, a tile has m results of each phase, s * m along each
 dimension (see `match_phases`).
@@ -68,7 +65,6 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import numpy_dtype
-from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed, compute
 from relay_tune.tensor.walk import substitute
 
@@ -172,18 +168,12 @@ def _band(
     transformed = _transformed_data(convolution, data, filtering, blocks)
     products = _products(convolution, transformed, taps, filtering, blocks)
     of_tile = _results_of(convolution, products, filtering, blocks)
-    results = _in_tiles(convolution, filtering, blocks, of_tile)
 
     def result(n: Scalar, depth: Sequence[Scalar], h: Scalar, w: Scalar, o: Scalar) -> Scalar:
-        if results is not None:
-            h, w = map(_whole_axis, (h, w), convolution.image[1:])
         row, down = tile_of(filtering.rows, h, convolution.dilations[0])
         column, right = tile_of(filtering.columns, w, convolution.dilations[1])
         own = TileElement((n, row, column), literal(0, INDEX), depth, o)
-        if results is None:
-            return of_tile(own, (down, right))
-        number = down * filtering.columns.outputs + right
-        return results[tuple(blocks.index(replace(own, product=number)))]
+        return of_tile(own, (down, right))
 
     return result
 
@@ -262,34 +252,6 @@ def _results_of(
         return exactly_divided(found, filtering, at) if is_exact else found
 
     return of_tile
-
-
-def _whole_axis(place: Scalar, extent: int) -> Scalar:
-    """A place before `extent`, so written that no axis is split for its sake."""
-    return binary("min", place, extent - 1)
-
-
-def _in_tiles(
-    convolution: Convolution,
-    filtering: PlaneFiltering,
-    blocks: TileBlocks | TileRuns,
-    of_tile: OfTile,
-) -> Computed | None:
-    """The results of tiles side by side, where those of a row belong to tiles of many phases.
-
-    None where it is known when a nest is planned which places of a tile it computes.
-    """
-    spread = zip(convolution.image[1:], convolution.dilations, strict=True)
-    if not any(is_symbolic(extent) and dilation > 1 for extent, dilation in spread):
-        return None
-    counts = filtering.rows.outputs, filtering.columns.outputs
-
-    def element(*at: Scalar) -> Scalar:
-        own = blocks.element(at)
-        return of_tile(own, row_and_column(own.product, counts))
-
-    shape = blocks.shape(prod(counts), convolution.depths[1], convolution.stage.shape[-1])
-    return compute("winograd_results", shape, element)
 
 
 def _spare_channels(blocks: TileBlocks | TileRuns, channels: int, width: int) -> int:

@@ -3,6 +3,7 @@
 import pytest
 
 from relay_tune.errors import InputError
+from relay_tune.ir.dim import Symbol
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.winograd.blocks import TileElement, TileRuns, run_lengths
@@ -11,6 +12,7 @@ from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.expression import INDEX, Literal, index_value, literal
 from relay_tune.tensor.index import simplify
+from relay_tune.tensor.size import symbolic_size
 from tests.schedule.convolutions import (
     EPILOGUES,
     convolution_program,
@@ -56,14 +58,21 @@ def test_images_of_fixed_size_have_runs_where_no_block_divides_many_tiles(image,
     assert run_lengths(found, filtering_of(4, 1, (3, 3))) == lengths
 
 
-def test_taps_that_lie_apart_have_one_block():
-    program = convolution_program((1, 161, 223, 16, 16), dilation=2)
-    offered = list(map(str, winograds(algorithms(program))))
-    assert offered == ["winograd(tile=2)", "winograd(tile=4)"]
+@pytest.mark.parametrize("dilation", [1, 2, 3])
+@pytest.mark.parametrize("epilogue", ["bias and relu", "pad"])
+@pytest.mark.parametrize("is_open", [False, True])
+def test_results_join_the_runs(dilation, epilogue, is_open):
+    sizes = [symbolic_size(Symbol(name), 64) for name in "hw"] if is_open else [61, 47]
+    program = convolution_program((1, *sizes, 16, 16), dilation=dilation, epilogue=epilogue)
+    plan = plan_program(program, WINOGRAD(tile=4, run=24))
+    (group,) = (step for step in plan.steps if isinstance(step, RowBlocks))
+    assert len(group.nests) == 3
+    assert not apply_schedule(plan, plan_schedule(plan)).workspace
 
 
-def test_runs_stand_for_one_block():
-    program = convolution_program((1, 161, 223, 16, 16))
+@pytest.mark.parametrize("dilation", [1, 2])
+def test_runs_stand_for_one_block(dilation):
+    program = convolution_program((1, 161, 223, 16, 16), dilation=dilation)
     offered = list(map(str, winograds(algorithms(program))))
     assert offered == ["winograd(tile=2, run=24)", "winograd(tile=4, run=24)"]
 
@@ -71,14 +80,15 @@ def test_runs_stand_for_one_block():
 RUNS = [
     ((1, 8, 24, 16, 17), WINOGRAD(tile=4, run=5)),
     ((3, 9, 10, 16, 3), WINOGRAD(tile=2, run=4)),
-    ((2, 5, 3, 20, 16), WINOGRAD(tile=4, run=12)),
+    ((2, 13, 14, 20, 16), WINOGRAD(tile=4, run=12)),
 ]
 
 
+@pytest.mark.parametrize("dilation", [1, 2, 3])
 @pytest.mark.parametrize(("number", "epilogue"), list(enumerate(EPILOGUES)))
-def test_native_code_agrees(number, epilogue):
-    shape, algorithm = RUNS[number % len(RUNS)]
-    program = convolution_program(shape, epilogue=epilogue)
+def test_native_code_agrees(number, epilogue, dilation):
+    shape, algorithm = RUNS[(number + dilation) % len(RUNS)]
+    program = convolution_program(shape, epilogue=epilogue, dilation=dilation)
     target = runnable_targets()[0]
     assert relative_error(program, algorithm, target, 2) <= tolerance_of(algorithm)
 
