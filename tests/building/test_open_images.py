@@ -94,8 +94,8 @@ def test_images_need_not_be_whole_tiles(monkeypatch: pytest.MonkeyPatch) -> None
     [
         (WINOGRAD(tile=2, run=24), "n", "padding=[1, 1]"),
         (WINOGRAD(tile=4, run=24), "1", "padding=[1, 1]"),
-        (WINOGRAD(tile=2), "n", "padding=[1, 2], dilation=[1, 2]"),
-        (WINOGRAD(tile=4), "1", "padding=[3, 2], dilation=[3, 2]"),
+        (WINOGRAD(tile=2, run=24), "n", "padding=[1, 2], dilation=[1, 2]"),
+        (WINOGRAD(tile=4, run=24), "1", "padding=[3, 2], dilation=[3, 2]"),
     ],
     ids=str,
 )
