@@ -3,8 +3,10 @@
     python -m benchmarks.gradient_kernels [--match s2] [--threads 1] [--kernel-layout OIHW]
 
 Each row is an operator; its gradients are what `rt.vjp` makes of it. Images have their channels
-last, as inside a network; all operands are arguments. Counted are the direct sums, so that
-Winograd's filtering can pass the peak, which is measured in turns with the kernels.
+last, as inside a network; all operands are arguments, and results are written to given memory, as
+inside a network: what has new pages in each call waits for the system to make them. Counted are the
+direct sums, so that Winograd's filtering can pass the peak, which is measured in turns with the
+kernels.
 """
 
 from __future__ import annotations
@@ -131,10 +133,12 @@ def _gradient(module: Module, number: int) -> Module:
 
 
 def run_of(model: Model) -> partial[Any]:
-    """A call of a model with random inputs."""
+    """A call of a model with random inputs and memory for its result."""
     generator = np.random.default_rng(0)
     shapes = [integer_shape(type_) for type_ in model.inputs.values()]
-    return partial(model, *(generator.standard_normal(shape, np.float32) for shape in shapes))
+    (result,) = (np.zeros(integer_shape(type_), np.float32) for type_ in model.outputs.values())
+    inputs = (generator.standard_normal(shape, np.float32) for shape in shapes)
+    return partial(model, *inputs, out=result)
 
 
 def measured(runs: Mapping[str, Any], flops: int, threads: int) -> dict[str, float]:

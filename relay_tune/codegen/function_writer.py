@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from relay_tune.codegen.size_writer import SizeWriter
 from relay_tune.machine.architecture import DotProduct, Lookup
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.machine.architecture import DotProduct, Lookup, Streaming
 from relay_tune.tensor.affine import Affine
 
 Lines = list["str | Lines"]
@@ -28,7 +29,7 @@ class FunctionWriter:
     """One function under construction.
 
     `size_symbols` are the parameters that the symbols of sizes are; `scales_powers`,
-    `rounds_bfloats`, `dot_products` and `lookups` are of the target.
+    `rounds_bfloats`, `dot_products`, `lookups` and `streaming` are of the target.
     """
 
     def __init__(
@@ -39,10 +40,12 @@ class FunctionWriter:
         rounds_bfloats: bool = False,
         dot_products: tuple[DotProduct, ...] = (),
         lookups: tuple[Lookup, ...] = (),
+        streaming: Streaming | None = None,
     ) -> None:
         self.scales_powers = scales_powers
         self.rounds_bfloats = rounds_bfloats
         self.dot_products = dot_products
+        self.streaming = streaming
         self.lookups = {each.dtype: each for each in reversed(lookups)}
         self.size_symbols = dict(size_symbols or {})
         self._sizes = SizeWriter(self.size_symbols, self._at_start)

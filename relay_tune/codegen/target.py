@@ -16,7 +16,7 @@ from relay_tune.codegen.llvm_modules import initialize_llvm
 from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.target_check import unknown_parts
 from relay_tune.errors import InputError
-from relay_tune.machine.architecture import DotProduct, Lookup, Vectors
+from relay_tune.machine.architecture import DotProduct, Lookup, Streaming, Vectors
 from relay_tune.machine.intrinsic import Intrinsic, permissions
 from relay_tune.machine.machine import SERVER_MEMORIES, Machine, VectorUnit
 from relay_tune.quick_dataclass import dataclass
@@ -83,6 +83,11 @@ class Target:
     def rounds_bfloats(self) -> bool:
         """Whether one instruction rounds a vector of floats to bfloat16."""
         return _vectors(self).rounds_bfloats
+
+    @property
+    def streaming(self) -> Streaming | None:
+        """How kernels fill large results."""
+        return architecture_of(self.triple).streaming
 
     def lanes(self, dtype: str) -> int:
         """Elements of a type in one vector register."""

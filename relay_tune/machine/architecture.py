@@ -97,6 +97,20 @@ class Lookup:
 
 
 @dataclass(frozen=True, slots=True)
+class Streaming:
+    """Stores that do not pass through the caches (LLVM's `!nontemporal`).
+
+    Attributes:
+        declaration, fence: the declaration and the call that order them before what follows.
+        bytes: of results that are larger than this they fill more quickly.
+    """
+
+    declaration: str
+    fence: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class StackSwitch:
     """Two functions in assembly, a line for each instruction.
 
@@ -149,6 +163,7 @@ class Architecture:
             looks for them, and asks the system for permissions.
         host_features: asks the system for them; None where LLVM knows those of this processor.
         pause: the declaration and the call that tell the processor that a thread is spinning.
+        streaming: how large results are filled; None where ordinary stores do as well.
         subnormals: the functions of `relay_tune.codegen.subnormals` in LLVM IR.
         stack_switch: what programs with control flow need.
         linking: what shared libraries need.
@@ -167,6 +182,7 @@ class Architecture:
     check: Callable[[str, str, Collection[str], Sequence[Permission]], str] = nothing_asked
     host_features: Callable[[], dict[str, bool]] | None = None
     pause: tuple[str, str] = ("", "fence seq_cst")
+    streaming: Streaming | None = None
     subnormals: str = SUBNORMALS_KEPT
     stack_switch: StackSwitch | None = None
     linking: Linking | None = None

@@ -5,6 +5,7 @@ statement_writer               statements by their kinds: loop_writer, branch_wr
                                matrix_writer; block_edges, carried_registers where blocks meet
 value_writer, operations       scalar expressions; float_operations, integer_operations, casts
 load_writer, store_writer      memory; stored_values for what is stored narrow or as bytes,
-                               strided_loads, transposing, pending_stores for lanes apart
+                               strided_loads, transposing, pending_stores for lanes apart,
+                               streamed_stores for large fills
 index_writer, index_quotients  indices and offsets
 """

@@ -22,6 +22,7 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> str:
             target.intrinsics,
             target.dot_products,
             target.lookups,
+            target.streaming,
         )
         for kernel in kernels
     ]

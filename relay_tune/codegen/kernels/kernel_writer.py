@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.kernels.statement_writer import StatementWriter
+from relay_tune.codegen.kernels.streamed_stores import StreamedStores
 from relay_tune.codegen.kernels.value_writer import ValueWriter
-from relay_tune.machine.architecture import DotProduct, Lookup
+from relay_tune.machine.architecture import DotProduct, Lookup, Streaming
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
@@ -36,11 +37,13 @@ def write_kernel(
     intrinsics: tuple[Intrinsic, ...] = (),
     dot_products: tuple[DotProduct, ...] = (),
     lookups: tuple[Lookup, ...] = (),
+    streaming: Streaming | None = None,
 ) -> FunctionText:
     """The LLVM function of a kernel.
 
     `scales_powers` and `rounds_bfloats` say that the machine has the instructions of the properties
-    of `Target` with these names; `intrinsics`, `dot_products` and `lookups` are those that it has.
+    of `Target` with these names; `intrinsics`, `dot_products` and `lookups` are those that it has,
+    `streaming` how it fills large results.
     """
     sizes = {name: f"%n{n}" for n, name in enumerate(kernel.sizes)}
     writer = FunctionWriter(
@@ -49,6 +52,7 @@ def write_kernel(
         rounds_bfloats=rounds_bfloats,
         dot_products=dot_products,
         lookups=lookups,
+        streaming=streaming,
     )
     return KernelWriter(kernel, writer, intrinsics).write()
 
@@ -80,6 +84,7 @@ class KernelWriter:
             f"nounwind {{\nentry:"
         )
         self._on_thread_zero(self.kernel.body)
+        StreamedStores(self.writer).end()
         self.writer.line("ret void")
         text = f"{head}\n{self.writer.text()}\n}}\n"
         return FunctionText(text, frozenset(self.writer.declarations))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.kernels.stored_values import to_memory
+from relay_tune.codegen.kernels.streamed_stores import StreamedStores
 from relay_tune.codegen.kernels.strided_loads import Lanes
 from relay_tune.codegen.kernels.value_writer import ValueWriter
 from relay_tune.codegen.kernels.vector_lanes import LANE
@@ -22,6 +23,11 @@ class StoreWriter:
     """Writes stores with the values of a ValueWriter."""
 
     values: ValueWriter
+
+    @property
+    def streamed(self) -> StreamedStores:
+        """Stores past the caches."""
+        return StreamedStores(self.values.writer)
 
     def store(self, node: Store) -> Tensor:
         """Write a store; gives the buffer that changed."""
@@ -45,7 +51,7 @@ class StoreWriter:
         elif offset.coefficient(LANE) == 0:
             self._store_at(node.buffer, offset, memory_type(node.buffer.dtype), stored.text)
         else:
-            self._store_vector(node.buffer, offset.without(LANE), stored)
+            self._store_vector(node, offset.without(LANE), stored)
         return node.buffer
 
     def prefetch(self, node: Prefetch) -> None:
@@ -70,10 +76,15 @@ class StoreWriter:
         align = BYTES[buffer.dtype]
         self.values.writer.line(f"store {kind} {text}, ptr {pointer}, align {align}")
 
-    def _store_vector(self, buffer: Tensor, offset: Affine, value: Value) -> None:
+    def _store_vector(self, node: Store, offset: Affine, value: Value) -> None:
         """A whole vector, or its active lanes under a mask."""
+        buffer = node.buffer
         kind = memory_type(buffer.dtype, value.lanes)
         mask = self.values.lanes.mask()
+        if mask is None and self.streamed.wanted(buffer, offset, node.value, value):
+            base = self.values.loads.pointers[buffer]
+            self.streamed.store(buffer, base, self._pointer(buffer, offset), value.text)
+            return
         if mask is None:
             self._store_at(buffer, offset, kind, value.text)
             return

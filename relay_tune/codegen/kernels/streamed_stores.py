@@ -1,0 +1,85 @@
+"""Constants stored past the caches: large fills that need not read the lines that they replace."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from relay_tune.codegen.arithmetic import Value
+from relay_tune.codegen.function_writer import FunctionWriter
+from relay_tune.codegen.llvm_types import BYTES, memory_type
+from relay_tune.tensor.affine import Affine
+from relay_tune.tensor.expression import Literal, Scalar, Tensor
+from relay_tune.tensor.size import is_integer
+
+LINE = 64
+"""Bytes of a line of the caches: what one vector has to fill."""
+
+PIECE = 16
+"""Bytes of one store, which lie at a multiple of them: so does all memory from malloc and numpy.
+
+The processor collects the pieces of a line.
+"""
+
+METADATA = "!1000"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedStores:
+    """Writes stores past the caches with a function's writer."""
+
+    writer: FunctionWriter
+
+    def wanted(self, buffer: Tensor, offset: Affine, expression: Scalar, value: Value) -> bool:
+        """Whether a whole vector of a constant fills a line of a buffer that is large enough."""
+        streaming = self.writer.streaming
+        return (
+            streaming is not None
+            and isinstance(expression, Literal)
+            and value.lanes * BYTES[buffer.dtype] == LINE
+            and all(is_integer(size) for size in buffer.shape)
+            and math.prod(buffer.shape) * BYTES[buffer.dtype] > streaming.bytes
+            and not any(n * BYTES[buffer.dtype] % PIECE for n in _multiples(offset))
+        )
+
+    def store(self, buffer: Tensor, base: str, pointer: str, value: str) -> None:
+        """Past the caches where the buffer lies at a multiple of a piece, else as usual."""
+        writer, streaming = self.writer, self.writer.streaming
+        assert streaming is not None
+        writer.declarations |= {streaming.declaration, f"{METADATA} = !{{i32 1}}"}
+        bits = writer.pure(f"ptrtoint ptr {base} to i64")
+        odd = writer.pure(f"and i64 {bits}, {PIECE - 1}")
+        aligned = writer.pure(f"icmp eq i64 {odd}, 0")
+        label = writer.fresh("fill").removeprefix("%")
+        writer.line(f"br i1 {aligned}, label %{label}.past, label %{label}.usual")
+        lanes, size = LINE // BYTES[buffer.dtype], BYTES[buffer.dtype]
+        whole = memory_type(buffer.dtype, lanes)
+        writer.start_block(f"{label}.past")
+        writer.push_scope()
+        part = PIECE // size
+        for start in range(0, lanes, part):
+            numbers = ", ".join(f"i32 {start + n}" for n in range(part))
+            piece = writer.pure(
+                f"shufflevector {whole} {value}, {whole} poison, <{part} x i32> <{numbers}>"
+            )
+            place = writer.pure(f"getelementptr i8, ptr {pointer}, i64 {start * size}")
+            kind = memory_type(buffer.dtype, part)
+            writer.line(
+                f"store {kind} {piece}, ptr {place}, align {PIECE}, !nontemporal {METADATA}"
+            )
+        writer.pop_scope()
+        writer.line(f"br label %{label}.end")
+        writer.start_block(f"{label}.usual")
+        writer.line(f"store {whole} {value}, ptr {pointer}, align {size}")
+        writer.line(f"br label %{label}.end")
+        writer.start_block(f"{label}.end")
+
+    def end(self) -> None:
+        """Have other threads see them: before the kernel ends."""
+        streaming = self.writer.streaming
+        if streaming is not None and streaming.declaration in self.writer.declarations:
+            self.writer.line(streaming.fence)
+
+
+def _multiples(offset: Affine) -> tuple[int, ...]:
+    return (*offset.terms.values(), offset.constant)
