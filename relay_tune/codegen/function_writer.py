@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from relay_tune.codegen.size_writer import SizeWriter
-from relay_tune.machine.architecture import DotProduct, Lookup
-from relay_tune.quick_dataclass import dataclass
 from relay_tune.machine.architecture import DotProduct, Lookup, Streaming
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine
 
 Lines = list["str | Lines"]
