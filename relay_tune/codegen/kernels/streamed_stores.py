@@ -10,7 +10,7 @@ from relay_tune.codegen.llvm_types import BYTES, memory_type
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Literal, Scalar, Tensor
-from relay_tune.tensor.size import is_integer
+from relay_tune.tensor.size import is_symbolic
 
 LINE = 64
 """Bytes of a line of the caches: what one vector has to fill."""
@@ -37,7 +37,7 @@ class StreamedStores:
             streaming is not None
             and isinstance(expression, Literal)
             and value.lanes * BYTES[buffer.dtype] == LINE
-            and all(is_integer(size) for size in buffer.shape)
+            and not any(is_symbolic(size) for size in buffer.shape)
             and math.prod(buffer.shape) * BYTES[buffer.dtype] > streaming.bytes
             and not any(n * BYTES[buffer.dtype] % PIECE for n in _multiples(offset))
         )

@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from relay_tune.building.build import build
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.kernels.kernel_writer import write_kernel
 from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import parse_target
+from relay_tune.frontend.relay_text import parse
 from relay_tune.machine.architecture import Streaming
 from relay_tune.targets.x86.record import STREAMING
 from relay_tune.tensor.expression import Axis, literal
@@ -46,6 +48,13 @@ def test_whole_lines_of_large_results_are_streamed() -> None:
     assert not is_streamed(fill(lanes=8)), "half a line"
     assert not is_streamed(fill(start=1)), "not at a multiple of 16 bytes"
     assert not is_streamed(fill(step=33, size=33 * 40)), "nor in each step"
+
+
+def test_results_of_open_size_are_not_streamed() -> None:
+    module = parse("def @main(%n: Tensor[(2), int64]) { dyn.ones(%n) }")
+    result = np.asarray(build(module, threads=1)(np.array([300, 400])))
+    assert result.shape == (300, 400)
+    assert (result == 1).all()
 
 
 def test_architectures_without_such_stores_have_none() -> None:
