@@ -336,3 +336,18 @@ def test_the_translation_network_attends_to_any_length() -> None:
     for length in (1, 2, 9):
         given = {**inputs, "source": np.arange(length, dtype="int64") % 7}
         assert_same_value(model(**given), interpret(module, **given))
+
+
+def test_a_group_of_rows_whose_number_only_a_run_knows_has_code_for_all_sizes() -> None:
+    """Blocks of 49 rows in images of which there may be any number: the last block is short."""
+    text = """
+def @main(%x: Tensor[(n, 49, 64), float32], %g: Tensor[(64), float32], %b: Tensor[(64), float32]) {
+  transpose(nn.layer_norm(%x, %g, %b), axes=[0, 2, 1])
+}
+"""
+    module = parse(text)
+    told: list[str] = []
+    model = build(module, threads=1, report=told.append)
+    assert not [line for line in told if "no code for all sizes" in line]
+    for n in (1, 3, 8):
+        check(module, model, floats(n, 49, 64), floats(64), floats(64))

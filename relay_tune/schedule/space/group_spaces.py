@@ -54,7 +54,7 @@ def _missing_blocks(blocks: RowBlocks) -> float:
     if is_symbolic(blocks.base.extent):
         return 0.0
     short = blocks.at_end * (blocks.rows - blocks.last_rows)
-    return short * prod(axis.extent for axis in blocks.outer) / blocks.rows
+    return nominal(short * prod(axis.extent for axis in blocks.outer)) / blocks.rows
 
 
 def _working_set(blocks: RowBlocks) -> int:
