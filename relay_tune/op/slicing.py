@@ -14,7 +14,7 @@ from relay_tune.op.dynamic_sizes import bounds_of_slice
 from relay_tune.op.elements import Array, all_of, load_at, moved
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Scalar, binary, index_value, literal, select
-from relay_tune.tensor.size import dim_of, is_symbolic
+from relay_tune.tensor.size import dim_of, is_symbolic, surely_less
 from relay_tune.tensor.tensor import compute
 from relay_tune.typing.relations.indexing import slice_like as slice_like_relation
 from relay_tune.typing.relations.indexing import strided_set as strided_set_relation
@@ -118,6 +118,10 @@ def _strided_slice(attributes: Any, inputs: Any, types: Any) -> list[Any]:
 def _first_position(cut: slice, size: int) -> Scalar:
     if not is_symbolic(size):
         return index_value(range(*cut.indices(size)).start)
+    start = cut.start or 0
+    first = start + size if start < 0 else start
+    if (cut.step or 1) > 0 and surely_less(-1, first) and surely_less(first, size + 1):
+        return index_value(first)  # a load that begins at a known place is affine
     return bounds_of_slice(*_bounds(cut, size), size)[0]
 
 

@@ -3,10 +3,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relay_tune.ir.dim import Symbol
 from relay_tune.ir.operator import find_operator
 from relay_tune.ir.types import TensorType
 from relay_tune.op.slicing import strided_slice
+from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import input_tensor
 
 
@@ -69,3 +72,14 @@ def test_strided_set(check_record, random_array, attributes):
 def test_sliding_window(check_record, random_array, axis, window, strides):
     attributes = {"axis": axis, "window_shape": window, "strides": strides}
     check_record(find_operator("sliding_window"), [random_array((4, 6, 3))], attributes)
+
+
+@pytest.mark.parametrize(("begin", "first"), [(0, 0), (None, 0), (1, 1), (2, None), (-2, None)])
+def test_where_a_slice_of_an_open_axis_begins_is_known_where_it_lies_in_it(begin, first):
+    """A place that is no minimum is affine: vectors and tiles of what follows need that."""
+    data = input_tensor("x", (symbolic_size(Symbol("n"), 64), 4), "float32")
+    record = strided_slice.attributes(begin=(begin, 1), end=(None, 3))
+    kept = TensorType((symbolic_size(Symbol("m"), 60), 2), "float32")
+    (result,) = strided_slice.compute(record, [data], [kept])
+    form = axis_affine(result.body.indices[0])
+    assert (None if form is None else form.constant) == first
