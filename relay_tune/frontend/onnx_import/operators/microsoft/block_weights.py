@@ -13,6 +13,7 @@ from relay_tune.frontend.onnx_import.build import (
     dtype_of,
     rank_of,
     static_shape,
+    weight,
 )
 from relay_tune.frontend.onnx_import.narrow_types import NarrowType
 from relay_tune.frontend.onnx_import.node import OnnxNode
@@ -22,7 +23,8 @@ from relay_tune.frontend.onnx_import.operators.indexing import translate_gather
 from relay_tune.frontend.onnx_import.operators.microsoft.fused import standard, sum_of
 from relay_tune.frontend.onnx_import.operators.microsoft.heads import part
 from relay_tune.frontend.onnx_import.operators.translator import Translator
-from relay_tune.ir.expr import Expr
+from relay_tune.ir.expr import Constant, Expr
+from relay_tune.op.block_quantization import packed_numbers
 
 ROUNDED_TO_BYTES = 4
 """The accuracy_level of MatMulNBits that lets data become int8, with a scale for each block.
@@ -34,8 +36,8 @@ a level says how precise data have to be at least.
 
 def translate_matmul_n_bits(node: OnnxNode, build: Builder) -> Expr:
     """A W^T + bias, where W [N, K] is stored as (number - zero point) * scale of its block."""
-    if node.integer("weight_prepacked", 0) or node.optional(4) is not None:
-        raise UnsupportedOperatorError("prepacked weights and g_idx are not supported.")
+    if node.integer("weight_prepacked", 0):
+        raise UnsupportedOperatorError("prepacked weights are not supported.")
     data, bits = node.input(0), node.integer("bits", 4)
     rows, size, block = node.integer("N"), node.integer("K"), node.integer("block_size")
     if bits not in (2, 4, 8) or block < 1 or size < 1:
@@ -47,18 +49,64 @@ def translate_matmul_n_bits(node: OnnxNode, build: Builder) -> Expr:
     numbers = build.call("reshape", node.input(1), newshape=(rows, blocks * block * bits // 8))
     if blocks * block != size:
         numbers = part(build, numbers, 1, 0, -(-size * bits // 8))
+    scales = build.call("reshape", node.input(2), newshape=(rows, blocks))
+    zeros = _zero_points(build, node.optional(3), (rows, blocks), bits)
+    if node.optional(4) is not None:
+        groups = _groups(node.input(4), size, blocks)
+        order = np.argsort(groups, kind="stable")
+        digits = part(build, _unpacked(build, numbers, bits), 1, 0, size)
+        if not np.array_equal(groups[order], np.arange(size) // block):
+            weights = _weights_of_groups(build, (digits, scales, zeros), groups)
+            return _product(node, build, data, cast_to(build, weights, dtype_of(data)))
+        if (np.diff(order) < 0).any():
+            data = _columns(build, data, order)
+            numbers = _packed(_columns(build, digits, order), bits)
     weights = build.deferred(
         "qnn.dequantize_blocks",
         numbers,
-        build.call("reshape", node.input(2), newshape=(rows, blocks)),
-        _zero_points(build, node.optional(3), (rows, blocks), bits),
+        scales,
+        zeros,
         bits=bits,
         block=block,
         size=size,
         out_dtype=dtype_of(data),
         activations="int8" if _level(node) == ROUNDED_TO_BYTES else "",
     )
+    return _product(node, build, data, weights)
+
+
+def _product(node: OnnxNode, build: Builder, data: Expr, weights: Expr) -> Expr:
     return sum_of(build, build.call("nn.dense", data, weights), node.optional(5))
+
+
+def _groups(given: Expr, size: int, blocks: int) -> np.ndarray:
+    """g_idx, the block whose scale and zero point each column has.
+
+    GPTQ quantizes columns in the order of their importance, and has blocks of neighbours in that.
+    """
+    if not isinstance(given, Constant):
+        raise UnsupportedOperatorError("g_idx has to be a constant.")
+    groups = given.data.astype(np.int64)
+    if groups.shape != (size,) or groups.min() < 0 or groups.max() >= blocks:
+        raise ModelError(f"g_idx has to have {size} numbers from 0 to {blocks - 1}.")
+    return groups
+
+
+def _columns(build: Builder, data: Expr, order: np.ndarray) -> Expr:
+    indices = build.constant(order, "int64")
+    return build.call("take", data, indices, axis=rank_of(data) - 1, mode="clip")
+
+
+def _weights_of_groups(
+    build: Builder, columns: tuple[Expr, Expr, Expr], groups: np.ndarray
+) -> Expr:
+    """Weights as floats, where groups are not blocks of columns in another order."""
+    numbers, scales, zeros = columns
+    if rank_of(zeros):
+        zeros = _columns(build, zeros, groups)
+    wide, offset = (cast_to(build, each, "float32") for each in (numbers, zeros))
+    scale = cast_to(build, _columns(build, scales, groups), "float32")
+    return build.call("multiply", build.call("subtract", wide, offset), scale)
 
 
 def _level(node: OnnxNode) -> int:
@@ -82,6 +130,13 @@ def _unpacked(build: Builder, data: Expr, bits: int) -> Expr:
     digits = build.call("right_shift", build.call("expand_dims", data, axis=rank_of(data)), shifts)
     digits = build.call("bitwise_and", digits, build.like(2**bits - 1, digits))
     return build.call("reshape", digits, newshape=(*(0,) * (rank_of(data) - 1), -3))
+
+
+def _packed(digits: Expr, bits: int) -> Expr:
+    """The bytes of numbers along the last axis, the first in the low bits."""
+    if not isinstance(digits, Constant):
+        raise UnsupportedOperatorError("weights with g_idx have to be constants.")
+    return weight(packed_numbers(digits.data, bits))
 
 
 def _zero_points(build: Builder, given: Expr | None, shape: tuple[int, int], bits: int) -> Expr:

@@ -24,7 +24,10 @@ from relay_tune.frontend.onnx_import.operators.quantization import (
     translate_dynamic_quantize,
     translate_quantize,
 )
-from relay_tune.frontend.onnx_import.operators.quantized_layers import real_bias
+from relay_tune.frontend.onnx_import.operators.quantized_layers import (
+    real_bias,
+    translate_qlinear_conv,
+)
 from relay_tune.frontend.onnx_import.operators.reduction import REDUCTIONS
 from relay_tune.frontend.onnx_import.operators.stored_numbers import real_numbers, stored_numbers
 from relay_tune.frontend.onnx_import.operators.translator import Translator
@@ -63,14 +66,30 @@ def _standard_of(translate: Translator, operator: str) -> Function:
     """An operator of ONNX on the numbers that are stored."""
 
     def apply(node: OnnxNode, build: Builder, data: Expr) -> Expr:
-        if node.flag("channels_last", 0):
-            raise UnsupportedOperatorError(f"{operator} with channels_last is not supported.")
         inner = replace(standard(node, data), operator=operator)
         if operator == "Softmax":
             inner = replace(inner, opset=node.integer("opset"))
         result = translate(inner, build)
         assert isinstance(result, Expr)
         return result
+
+    return apply
+
+
+def _in_its_layout(translate: Translator) -> Translator:
+    """An operator on images, whose channels are last where an attribute says so."""
+
+    def apply(node: OnnxNode, build: Builder) -> Expr:
+        if not node.flag("channels_last", 0):
+            result = translate(node, build)
+            assert isinstance(result, Expr)
+            return result
+        spatial = range(1, rank_of(node.input(0)) - 1)
+        channel = spatial.stop
+        first = build.call("transpose", node.input(0), axes=(0, channel, *spatial))
+        result = translate(replace(node, inputs=(first, *node.inputs[1:])), build)
+        assert isinstance(result, Expr)
+        return build.call("transpose", result, axes=(0, *(axis + 1 for axis in spatial), 1))
 
     return apply
 
@@ -170,9 +189,12 @@ QUANTIZED: Mapping[str, Translator] = {
     "QLinearLeakyRelu": _of_one(
         lambda node, build, data: leaky_relu(build, data, node.number("alpha", 0.01))
     ),
-    "QLinearAveragePool": _of_one(_standard_of(POOLS["AveragePool"], "AveragePool")),
-    "QLinearGlobalAveragePool": _of_one(
-        _standard_of(POOLS["GlobalAveragePool"], "GlobalAveragePool")
+    "QLinearAveragePool": _in_its_layout(
+        _of_one(_standard_of(POOLS["AveragePool"], "AveragePool"))
+    ),
+    "QLinearConv": _in_its_layout(_versioned(translate_qlinear_conv)),
+    "QLinearGlobalAveragePool": _in_its_layout(
+        _of_one(_standard_of(POOLS["GlobalAveragePool"], "GlobalAveragePool"))
     ),
     "QLinearSoftmax": _of_one(_standard_of(REDUCTIONS["Softmax"], "Softmax")),
     "QLinearConcat": translate_concat,

@@ -11,6 +11,7 @@ from onnx import helper, numpy_helper
 from relay_tune.building.build import build
 from relay_tune.errors import RelayError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+from relay_tune.op.block_quantization import packed_numbers
 
 Check = Callable[..., None]
 NodeModel = Callable[..., onnx.ModelProto]
@@ -130,6 +131,83 @@ def block_file(level: int, weights: np.ndarray, scales: np.ndarray, rows: int) -
     graph = helper.make_graph([node], "g", ends[:1], ends[1:], known)
     versions = [helper.make_opsetid(*each) for each in (("", 18), ("com.microsoft", 1))]
     return helper.make_model(graph, opset_imports=versions, ir_version=9)
+
+
+def grouped_file(bits: int, zero: bool, groups: np.ndarray, size: int = 80) -> tuple:
+    """A product whose columns belong to these groups, and its weights in float64.
+
+    onnxruntime 1.32 is no reference: with g_idx it ignores zero points, and reads 4 bits only.
+    """
+    rows, block, digits = 12, 16, 2**bits
+    rng = np.random.default_rng(bits)
+    numbers = rng.integers(0, digits, (rows, 80)).astype(np.uint8)
+    scales = rng.uniform(0.01, 0.1, (rows, 5)).astype(np.float32)
+    zeros = rng.integers(0, digits, (rows, 5)).astype(np.uint8)
+    known = {
+        "w": packed_numbers(numbers, bits).reshape(rows, 5, -1),
+        "s": scales.reshape(-1),
+        "g": groups.astype(np.int32),
+    }
+    if zero:
+        known["z"] = packed_numbers(zeros, bits).reshape(-1)
+    node = helper.make_node(
+        "MatMulNBits", ["x", "w", "s", "z" if zero else "", "g"], ["y"], domain="com.microsoft",
+        K=size, N=rows, bits=bits, block_size=block,
+    )  # fmt: skip
+    ends = [
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n", columns])
+        for name, columns in (("x", size), ("y", rows))
+    ]
+    given = [numpy_helper.from_array(value, name) for name, value in known.items()]
+    graph = helper.make_graph([node], "g", ends[:1], ends[1:], given)
+    versions = [helper.make_opsetid(*each) for each in (("", 18), ("com.microsoft", 1))]
+    offsets = zeros if zero else np.full_like(zeros, digits // 2)
+    weights = numbers - offsets.astype(float)[:, groups % 5]
+    file = helper.make_model(graph, opset_imports=versions, ir_version=9)
+    return file, weights * scales[:, groups % 5]
+
+
+@pytest.mark.parametrize("bits", [2, 4, 8])
+@pytest.mark.parametrize("zero", [False, True])
+@pytest.mark.parametrize("order", ["as they are", "permuted", "of other sizes"])
+def test_columns_belong_to_groups(bits: int, zero: bool, order: str) -> None:
+    rng = np.random.default_rng(3)
+    groups = np.arange(80) // 16
+    if order == "permuted":
+        groups = rng.permutation(groups)
+    if order == "of other sizes":
+        groups = rng.integers(0, 5, 80)
+    file, weights = grouped_file(bits, zero, groups)
+    module = from_onnx(file)
+    assert ("qnn.dequantize_blocks" in module.astext()) == (order != "of other sizes")
+    model = build(module)
+    for rows in (1, 7):
+        data = rng.standard_normal((rows, 80)).astype(np.float32)
+        wanted = data.astype(np.float64) @ weights.T
+        assert np.abs(model(data) - wanted).max() <= 1e-5 * np.abs(wanted).max()
+
+
+def test_groups_are_checked() -> None:
+    for groups in (np.full(80, 5), np.full(80, -1), np.zeros(79, int)):
+        file, _ = grouped_file(4, False, np.resize(groups, 80))
+        file.graph.initializer[2].CopyFrom(numpy_helper.from_array(groups.astype(np.int32), "g"))
+        with pytest.raises(RelayError, match="g_idx has to have 80 numbers from 0 to 4"):
+            from_onnx(file)
+
+
+@pytest.mark.parametrize("channels_last", [0, 1])
+def test_images_with_their_channels_last(check_steps: Check, channels_last: int) -> None:
+    image = numbers(2, 3, 6, 5)
+    if channels_last:
+        image = image.transpose(0, 2, 3, 1).copy()
+    data = (image, scale(0.1), np.array(100, np.uint8))
+    result = (scale(0.05), np.array(90, np.uint8))
+    option = {"channels_last": channels_last}
+    check_steps("QLinearGlobalAveragePool", *data, *result, **option)
+    check_steps("QLinearAveragePool", *data, *result, kernel_shape=[2, 3], strides=[1, 2], **option)
+    weights = (numbers(4, 3, 2, 3, dtype="int8") // 2, scale(0.01), np.array(0, np.int8))
+    convolution = (*data, *weights, scale(0.5), np.array(128, np.uint8))
+    check_steps("QLinearConv", *convolution, pads=[1, 0, 0, 2], **option)
 
 
 def test_data_of_level_4_lose_no_more_digits_than_elsewhere() -> None:
