@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
 
 import numpy as np
 
@@ -89,17 +90,14 @@ def compile_program(
     packed = with_rows_packed_alike(joined, target, threads, schedules, accuracy)
     possible = possible_in_place(program)
     primitives = with_pairs(packed, possible)
-    every = [each for primitive in primitives.values() for each in primitive.with_parts()]
-    distinct = {primitive.key.digest: primitive for primitive in every}
-    with ExitStack() as own:
-        if compiling is None:
-            workers = own.enter_context(BuildWorkers(target, defaults))
-            compiling = own.enter_context(Compiling(target, workers))
-        sessions = compiling.sessions(bool(program.layouts))
+    every = chain.from_iterable(each.with_parts() for each in primitives.values())
+    distinct = {each.key.digest: each for each in every}
+    with _begun(compiling, target, defaults) as begun:
+        sessions = begun.sessions(bool(program.layouts))
 
         def compiled(some: Mapping[str, Primitive]) -> CompiledKernels:
             codes, objects = compiled_primitives(
-                some, target, threads, schedules, report, compiling, pool, defaults
+                some, target, threads, schedules, report, begun, pool, defaults
             )
             return codes, dict(zip(some, objects, strict=True))
 
@@ -120,6 +118,18 @@ def compile_program(
         written = [each.result() for each in kernels.values()]
         objects = (*written, *own_objects, *(each.result() for each in sessions))
     return code.compiled(objects)
+
+
+@contextmanager
+def _begun(
+    compiling: Compiling | None, target: Target, defaults: DefaultSchedules | None
+) -> Iterator[Compiling]:
+    """The given compiling of a build, which has begun, or one that begins and ends here."""
+    if compiling is not None:
+        yield compiling
+        return
+    with BuildWorkers(target, defaults) as workers, Compiling(target, workers) as own:
+        yield own
 
 
 class _ProgramCode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -43,10 +44,10 @@ needs_registers = pytest.mark.skipif(
 )
 
 
-def matrix_place(plan: Plan) -> int:
-    """The place of the only nest on matrix registers."""
-    (place,) = (n for n, nest in enumerate(plan.nests) if intrinsic_match(nest) is not None)
-    return place
+def matrix_index(plan: Plan) -> int:
+    """The index of the only nest on matrix registers."""
+    (index,) = (n for n, nest in enumerate(plan.nests) if intrinsic_match(nest) is not None)
+    return index
 
 
 def point(rng: random.Random, plan: Plan, threads: int) -> Schedule:
@@ -97,10 +98,74 @@ def assert_near(found: Any, expected: Any, algorithm: AppliedAlgorithm, schedule
 # Statements --------------------------------------------------------------------------------------
 
 
-def test_a_tile_of_two_by_two_registers() -> None:
-    plan = plan_program(dense(21, 64, 32), BF16X3())
-    place = matrix_place(plan)
+TWO_BY_TWO = [
+    "kernel kernel_1(parts: bfloat16[2688], w_groups: bfloat16[4096], relu: float32[672])",
+    "  matrix registers of 11, 11, 11, 11, 16, 16, 11, 11 rows",
+    "  for i_t in 0 .. 1",
+    "    for jo_t in 0 .. 1",
+    "      for ji_t in 0 .. 1",
+    "        local products: float32[22, 32]",
+    "        m0 = 0",
+    "        m1 = 0",
+    "        m2 = 0",
+    "        m3 = 0",
+    "        for kb in 0 .. 2",
+    # The smaller part of 21 rows: the second register begins in row 10, so as to end with them.
+    "          m6 = parts[kb * 32 + i_t * 21 * 64 + 1344] in rows 64 apart",
+    "          m7 = parts[kb * 32 + (i_t * 21 + 10) * 64 + 1344] in rows 64 apart",
+    "          m4 = w_groups[kb * 1024 + jo_t * 2 * 2048] in rows 32 apart",
+    "          m5 = w_groups[kb * 1024 + (jo_t * 2 + 1) * 2048] in rows 32 apart",
+    "          m0 += m6 * m4",
+    "          m1 += m6 * m5",
+    "          m2 += m7 * m4",
+    "          m3 += m7 * m5",
+    # The larger part, by the same constants.
+    "          m6 = parts[kb * 32 + i_t * 21 * 64] in rows 64 apart",
+    "          m7 = parts[kb * 32 + (i_t * 21 + 10) * 64] in rows 64 apart",
+    "          m0 += m6 * m4",
+    "          m1 += m6 * m5",
+    "          m2 += m7 * m4",
+    "          m3 += m7 * m5",
+    # The same data by the smaller part of the constants.
+    "          m4 = w_groups[kb * 1024 + jo_t * 2 * 2048 + 512] in rows 32 apart",
+    "          m5 = w_groups[kb * 1024 + (jo_t * 2 + 1) * 2048 + 512] in rows 32 apart",
+    "          m0 += m6 * m4",
+    "          m1 += m6 * m5",
+    "          m2 += m7 * m4",
+    "          m3 += m7 * m5",
+    "        products[0, 0] in rows 32 apart = m0",
+    "        products[0, 16] in rows 32 apart = m1",
+    "        products[10, 0] in rows 32 apart = m2",
+    "        products[10, 16] in rows 32 apart = m3",
+    "        for i_i in 0 .. 21",
+    "          vector ji_l in 0 .. 16",
+    "            relu[jo_t * 2 * 16 + ji_l + (i_t * 21 + i_i) * 32]"
+    " = max(products[i_i, ji_l] + 0.5, 0)",
+    "          vector ji_l in 0 .. 16",
+    "            relu[(jo_t * 2 + 1) * 16 + ji_l + (i_t * 21 + i_i) * 32]"
+    " = max(products[i_i, ji_l + 16] + 0.5, 0)",
+]
+"""21 rows by 32 columns in two by two registers, which share a row: 64 steps of three products."""
+
+
+def with_choice(
+    program: TensorProgram, changed: Callable[[TileChoice], TileChoice]
+) -> tuple[Plan, Schedule]:
+    """The plan of a product from three parts, and its default schedule but for the tile."""
+    plan = plan_program(program, BF16X3())
+    index = matrix_index(plan)
     _, schedule = plan.default_under_algorithm(TILES, 1)
+    choices = list(schedule.choices)
+    choices[index] = changed(choices[index])
+    return plan, Schedule(tuple(choices), BF16X3())
+
+
+def text_of(plan: Plan, schedule: Schedule) -> str:
+    """The statements of the kernel with the product."""
+    return kernel_text(apply_schedule(plan, schedule).kernels[-1])
+
+
+def test_a_tile_of_two_by_two_registers() -> None:
     choice = TileChoice(
         vector=2,
         lanes=16,
@@ -111,97 +176,42 @@ def test_a_tile_of_two_by_two_registers() -> None:
         unroll=1,
         parallel=0,
     )
-    choices = (*schedule.choices[:place], choice, *schedule.choices[place + 1 :])
-    kernel = apply_schedule(plan, Schedule(choices, BF16X3())).kernels[-1]
-    assert kernel_text(kernel).splitlines() == [
-        "kernel kernel_1(parts: bfloat16[2688], w_groups: bfloat16[4096], relu: float32[672])",
-        "  matrix registers of 11, 11, 11, 11, 16, 16, 11, 11 rows",
-        "  for i_t in 0 .. 1",
-        "    for jo_t in 0 .. 1",
-        "      for ji_t in 0 .. 1",
-        "        local products: float32[22, 32]",
-        "        m0 = 0",
-        "        m1 = 0",
-        "        m2 = 0",
-        "        m3 = 0",
-        "        for kb in 0 .. 2",
-        # The smaller part of 21 rows: the second register begins in row 10, so as to end with them.
-        "          m6 = parts[kb * 32 + i_t * 21 * 64 + 1344] in rows 64 apart",
-        "          m7 = parts[kb * 32 + (i_t * 21 + 10) * 64 + 1344] in rows 64 apart",
-        "          m4 = w_groups[kb * 1024 + jo_t * 2 * 2048] in rows 32 apart",
-        "          m5 = w_groups[kb * 1024 + (jo_t * 2 + 1) * 2048] in rows 32 apart",
-        "          m0 += m6 * m4",
-        "          m1 += m6 * m5",
-        "          m2 += m7 * m4",
-        "          m3 += m7 * m5",
-        # The larger part, by the same constants.
-        "          m6 = parts[kb * 32 + i_t * 21 * 64] in rows 64 apart",
-        "          m7 = parts[kb * 32 + (i_t * 21 + 10) * 64] in rows 64 apart",
-        "          m0 += m6 * m4",
-        "          m1 += m6 * m5",
-        "          m2 += m7 * m4",
-        "          m3 += m7 * m5",
-        # The same data by the smaller part of the constants.
-        "          m4 = w_groups[kb * 1024 + jo_t * 2 * 2048 + 512] in rows 32 apart",
-        "          m5 = w_groups[kb * 1024 + (jo_t * 2 + 1) * 2048 + 512] in rows 32 apart",
-        "          m0 += m6 * m4",
-        "          m1 += m6 * m5",
-        "          m2 += m7 * m4",
-        "          m3 += m7 * m5",
-        "        products[0, 0] in rows 32 apart = m0",
-        "        products[0, 16] in rows 32 apart = m1",
-        "        products[10, 0] in rows 32 apart = m2",
-        "        products[10, 16] in rows 32 apart = m3",
-        "        for i_i in 0 .. 21",
-        "          vector ji_l in 0 .. 16",
-        "            relu[jo_t * 2 * 16 + ji_l + (i_t * 21 + i_i) * 32]"
-        " = max(products[i_i, ji_l] + 0.5, 0)",
-        "          vector ji_l in 0 .. 16",
-        "            relu[(jo_t * 2 + 1) * 16 + ji_l + (i_t * 21 + i_i) * 32]"
-        " = max(products[i_i, ji_l + 16] + 0.5, 0)",
-    ]
+    plan, schedule = with_choice(dense(21, 64, 32), lambda _: choice)
+    assert text_of(plan, schedule).splitlines() == TWO_BY_TWO
 
 
 def test_left_operands_pass_by_right_ones_that_stay() -> None:
     """Three registers of rows by one of columns: a step loads each operand once."""
-    plan = plan_program(dense(33, 32, 16), BF16X3())
-    place = matrix_place(plan)
-    _, schedule = plan.default_under_algorithm(TILES, 1)
-    rank = len(plan.nests[place].axes)
-    choice = replace(
-        schedule.choices[place], tile=(33, *(1,) * (rank - 2), 16), blocks=(1,) * rank, parallel=0
+    plan, schedule = with_choice(
+        dense(33, 32, 16),
+        lambda own: replace(own, tile=(33, 16), blocks=(1, 1), parallel=0),
     )
-    choices = (*schedule.choices[:place], choice, *schedule.choices[place + 1 :])
-    kernel = apply_schedule(plan, Schedule(choices, BF16X3())).kernels[-1]
-    lines = [line.strip() for line in kernel_text(kernel).splitlines()]
+    lines = [line.strip() for line in text_of(plan, schedule).splitlines()]
     loads = [line.split(" = ")[0] for line in lines if "in rows" in line and line[0] == "m"]
     assert loads == ["m3", "m4", "m5", "m6", "m7", "m5", "m6", "m7"]
     first = lines.index("m0 += m5 * m3")
     assert lines[first : first + 4][2:] == ["m0 += m6 * m3", "m0 += m6 * m4"]
 
 
-def fetching(program: TensorProgram, tile_rows: int) -> tuple[Plan, Schedule, int]:
+def fetching(program: TensorProgram, tile_rows: int) -> tuple[Plan, Schedule]:
     """The plan and schedule of a product whose tiles fetch, blocks of columns outermost."""
-    plan = plan_program(program, BF16X3())
-    place = matrix_place(plan)
-    _, schedule = plan.default_under_algorithm(TILES, 1)
-    choice = replace(
-        schedule.choices[place],
-        tile=(tile_rows, 1, 16),
-        order=(1, 0, 2),
-        blocks=(1, 1, 1),
-        parallel=0,
-        prefetch=True,
+    return with_choice(
+        program,
+        lambda own: replace(
+            own,
+            tile=(tile_rows, 1, 16),
+            order=(1, 0, 2),
+            blocks=(1, 1, 1),
+            parallel=0,
+            prefetch=True,
+        ),
     )
-    choices = (*schedule.choices[:place], choice, *schedule.choices[place + 1 :])
-    return plan, Schedule(choices, BF16X3()), place
 
 
 @pytest.mark.parametrize(("tile_rows", "lines"), [(32, 32), (16, 16)])
 def test_tiles_share_what_is_fetched_for_the_next_block(tile_rows: int, lines: int) -> None:
     """A step reads two parts of 16 lines; each tile of a block fetches its share of them."""
-    plan, schedule, _ = fetching(dense(32, 64, 48), tile_rows)
-    text = kernel_text(apply_schedule(plan, schedule).kernels[-1])
+    text = text_of(*fetching(dense(32, 64, 48), tile_rows))
     fetched = [line for line in text.splitlines() if "prefetch" in line]
     assert len(fetched) == lines
     assert all("w_groups" in line for line in fetched)
@@ -212,18 +222,13 @@ def test_tiles_that_fetch_are_right() -> None:
     program = dense(32, 64, 48)
     feeds, expected = inputs_and_result(program)
     for tile_rows in (16, 32):
-        plan, schedule, _ = fetching(program, tile_rows)
+        plan, schedule = fetching(program, tile_rows)
         assert_near(native(plan, schedule, feeds, 1), expected, BF16X3(), schedule)
 
 
 def test_rows_of_a_last_tile_are_computed_again() -> None:
     """Tiles of 11 rows over 21: the last one begins at 11, one row before it, and leaves that."""
-    plan = plan_program(dense(21, 64, 16), BF16X3())
-    place = matrix_place(plan)
-    _, schedule = plan.default_under_algorithm(TILES, 1)
-    choice = replace(schedule.choices[place], tile=(11, 16))
-    choices = (*schedule.choices[:place], choice, *schedule.choices[place + 1 :])
-    text = kernel_text(apply_schedule(plan, Schedule(choices, BF16X3())).kernels[-1])
+    text = text_of(*with_choice(dense(21, 64, 16), lambda own: replace(own, tile=(11, 16))))
     edge = text[text.index("else") :]
     assert "parts[kb * 32 + 640] in rows 64 apart" in edge  # 640 = 10 rows of 64
     assert "products[0, 0] in rows 16 apart = m0" in edge
@@ -290,14 +295,14 @@ def test_every_point_of_a_small_space(rows: int) -> None:
     program = dense(rows, 40, 32)
     feeds, expected = inputs_and_result(program)
     plan = plan_program(program, BF16X3())
-    place = matrix_place(plan)
+    index = matrix_index(plan)
     _, default = plan.default_under_algorithm(TILES, 2)
-    space = plan.spaces(TILES, 2)[place]
+    space = plan.spaces(TILES, 2)[index]
     choices = {space.decode(chosen) for chosen in space.combinations()}
     fitting = [choice for choice in choices if space.is_sensible(choice)]
     assert len(fitting) >= 8
     for number, choice in enumerate(fitting):
-        others = (*default.choices[:place], choice, *default.choices[place + 1 :])
+        others = (*default.choices[:index], choice, *default.choices[index + 1 :])
         schedule = Schedule(others, BF16X3())
         found = native(plan, schedule, feeds, 2, at_end=number % 2 == 0)
         assert_near(found, expected, BF16X3(), schedule)
@@ -327,9 +332,9 @@ def test_whatever_a_schedule_file_holds(seed: int) -> None:
     )
     algorithm = rng.choice(list(MATRIX_PRODUCTS))
     plan = plan_program(program, algorithm)
-    place = matrix_place(plan)
+    index = matrix_index(plan)
     schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), algorithm)
-    assert misfit(schedule.choices[place], plan.nests[place]) is None
+    assert misfit(schedule.choices[index], plan.nests[index]) is None
     feeds, expected = inputs_and_result(program)
     threads = rng.choice([1, 2, 3])
     found = native(plan, schedule, feeds, threads, at_end=rng.random() < 0.7)
