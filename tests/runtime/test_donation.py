@@ -56,7 +56,7 @@ def attention(q: Array, past: Array) -> list[Array]:
     return [scores / scores.sum(-1, keepdims=True) @ every, every]
 
 
-def same(found: list[Array], wanted: list[Array]) -> None:
+def assert_close(found: list[Array], wanted: list[Array]) -> None:
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
 
@@ -71,7 +71,7 @@ def test_a_donated_cache_grows_where_it_is(heads: Model) -> None:
     for step in range(70):
         q = numbers(1, 3, 1, 8, seed=step)
         found, expected = run(heads, q, past), attention(q, wanted)
-        same(found, expected)
+        assert_close(found, expected)
         past, wanted = found[1], expected[1]
         addresses.append(past.ctypes.data)
     assert len(set(addresses)) == 2  # from 2 rows to 72, with room for 64 first
@@ -99,14 +99,14 @@ def test_what_is_not_donated_stays_and_so_do_earlier_results(heads: Model) -> No
     assert not np.shares_memory(first, past)
     held = past.copy()
     plain = run(heads, other, past, donate=())
-    same(plain, attention(other, held))
+    assert_close(plain, attention(other, held))
     assert plain[1].flags.c_contiguous and not np.shares_memory(plain[1], past)
     branches = [run(heads, each, past) for each in (q, other, q)]
     for each, found in zip((q, other, q), branches, strict=True):
-        same(found, attention(each, held))
+        assert_close(found, attention(each, held))
     np.testing.assert_array_equal(past, held)
-    same(run(heads, q, branches[0][1][:, :, :3]), attention(q, held[:, :, :3]))
-    same(branches[1], attention(other, held))
+    assert_close(run(heads, q, branches[0][1][:, :, :3]), attention(q, held[:, :, :3]))
+    assert_close(branches[1], attention(other, held))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_any_array_may_be_donated(heads: Model, given: object) -> None:
     assert callable(given)
     past = given(numbers(1, 3, 6, 8))
     q = numbers(1, 3, 1, 8, seed=1)
-    same(run(heads, q, past), attention(q, np.asarray(past)))
+    assert_close(run(heads, q, past), attention(q, np.asarray(past)))
 
 
 def test_one_array_may_be_donated_twice() -> None:
@@ -143,7 +143,7 @@ def test_one_array_may_be_donated_twice() -> None:
     first, _ = model.run({"a": start, "b": start, "x": x}, donate=("a", "b"))
     wanted = first.copy()
     found = model.run({"a": first, "b": first, "x": x}, donate=("a", "b"))
-    same(found, [np.concatenate([wanted, y], axis=1) for y in (x, np.exp(x))])
+    assert_close(found, [np.concatenate([wanted, y], axis=1) for y in (x, np.exp(x))])
 
 
 def test_threads_that_donate_one_array_get_each_their_own(heads: Model) -> None:
@@ -154,7 +154,7 @@ def test_threads_that_donate_one_array_get_each_their_own(heads: Model) -> None:
         results = list(pool.map(lambda q: run(heads, q, past), queries))
     assert sum(np.shares_memory(found[1], past) for found in results) == 1
     for q, found in zip(queries, results, strict=True):
-        same(found, attention(q, held))
+        assert_close(found, attention(q, held))
 
 
 def test_other_layouts_of_caches() -> None:
@@ -165,15 +165,15 @@ def test_other_layouts_of_caches() -> None:
         q = numbers(2, 1, 3, 8, seed=step)
         total, past = model.run({"q": q, "past": past}, donate=("past",))
         wanted = np.concatenate([wanted, q, q], axis=1)
-        same([total, past], [wanted.sum(axis=1), wanted])
+        assert_close([total, past], [wanted.sum(axis=1), wanted])
         row = q[:1].reshape(1, 24)
         shares, rows, *others = packed.run({"q": row, "past": rows}, donate=["past"])
         all_rows = np.concatenate([all_rows, row])
         scores = np.exp(row @ all_rows.T)
-        same([shares, rows], [scores / scores.sum(), all_rows])
+        assert_close([shares, rows], [scores / scores.sum(), all_rows])
         heads = all_rows.reshape(-1, 3, 8)
         parts = np.exp(heads)
-        same(others, [parts / parts.sum(axis=0), heads.sum(axis=2)])
+        assert_close(others, [parts / parts.sum(axis=0), heads.sum(axis=2)])
     assert isinstance(past.base, RowMemory) and isinstance(rows.base, RowMemory)
 
 
@@ -187,19 +187,19 @@ def test_code_for_one_size_reads_caches_with_room_right() -> None:
     for _ in range(3):
         found, past = model.run({"x": x, "past": past}, donate=("past",))
         wanted = np.concatenate([wanted, x], axis=1)
-        same([found, past], [x @ wanted.transpose(0, 2, 1), wanted])
+        assert_close([found, past], [x @ wanted.transpose(0, 2, 1), wanted])
 
 
 def test_donating_without_use_changes_nothing(heads: Model) -> None:
     fixed = build(parse("def @main(%x: Tensor[(3), float32]) { %x + max(%x) }"), threads=1)
     x = numbers(3)
     kept = x.copy()
-    same(fixed.run({"x": x}, donate=("x",)), [x + x.max()])
+    assert_close(fixed.run({"x": x}, donate=("x",)), [x + x.max()])
     np.testing.assert_array_equal(x, kept)
     out = [np.empty((1, 3, 1, 8), "f4"), np.empty((1, 3, 5, 8), "f4")]
     q, past = numbers(1, 3, 1, 8), numbers(1, 3, 4, 8)
     heads.run({"q": q, "past": past}, out=out, donate=("past",))
-    same(out, attention(q, past))
+    assert_close(out, attention(q, past))
 
 
 @pytest.mark.parametrize("donate", ["past", 3, ("present",), {"past": -1}, {"past": 1.5}, (0,)])
@@ -253,7 +253,7 @@ def test_memory_that_a_c_program_gives(tmp_path: Path) -> None:
     _, past = library.run({"past": numbers(2, 3), "x": x}, donate=("past",))
     _, later = library.run({"x": x, "past": past}, donate=("past",))
     assert later.ctypes.data == past.ctypes.data
-    same([later], [np.concatenate([numbers(2, 3), x, x], axis=1)])
+    assert_close([later], [np.concatenate([numbers(2, 3), x, x], axis=1)])
     (tmp_path / "main.c").write_text(C_PROGRAM)
     command = ["cc", "main.c", "-I.", "./cache.so", "-Wl,-rpath,$ORIGIN", "-o", "main"]
     subprocess.run(command, check=True, cwd=tmp_path)
@@ -278,11 +278,11 @@ def test_an_input_that_one_output_continues_is_no_other_output() -> None:
         new = numbers(1, 8, seed=step)
         wanted = np.concatenate([past, new]), np.tanh(past)
         found = model.run({"new": new, "past": past}, donate=("past",))
-        same(found, list(wanted))
+        assert_close(found, list(wanted))
         seen.append((found, [np.array(each) for each in wanted]))
         past = found[0]
     for found, wanted_then in seen:
-        same(found, wanted_then)
+        assert_close(found, wanted_then)
 
 
 def test_a_part_or_another_view_of_a_cache_is_copied(heads: Model) -> None:

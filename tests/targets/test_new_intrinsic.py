@@ -93,6 +93,7 @@ def intrinsic(installed: ModuleType) -> Intrinsic:
 
 
 def test_an_intrinsic_from_outside_is_a_file_a_test_and_an_entry(installed: ModuleType) -> None:
+    assert installed.AMX_FP16 in SERVER_WITH_HALVES.intrinsics
     installed.test_what_processors_have("graniterapids", True)
     installed.test_what_processors_have("sapphirerapids", False)
     installed.test_code_with_it_is_checked_for()
@@ -100,6 +101,9 @@ def test_an_intrinsic_from_outside_is_a_file_a_test_and_an_entry(installed: Modu
 
 def test_a_dot_product_from_outside_is_a_file_a_test_and_an_entry(tmp_path: Path) -> None:
     with installed_package(tmp_path, "## A dot product of words", "signed_bytes") as theirs:
+        small_cores = parse_target("x86_64-linux-gnu:sierraforest")
+        instructions = {each.instruction for each in small_cores.dot_products}
+        assert "llvm.x86.avx2.vpdpbssd.256" in instructions
         theirs.test_it_computes_products_of_signed_bytes("sierraforest", True)
         theirs.test_it_computes_products_of_signed_bytes("alderlake", False)
 
