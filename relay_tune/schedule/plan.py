@@ -222,11 +222,25 @@ class Plan:
             )
         if algorithm not in self._others:
             self._others[self.algorithm] = self
-            plan = plan_program(self.source, algorithm, self.known)
             self._others[algorithm] = replace(
-                plan, accuracy=self.accuracy, packing=self.packing, _others=self._others
+                self._planned(algorithm),
+                accuracy=self.accuracy,
+                packing=self.packing,
+                _others=self._others,
+                _spaces={},
+                _algorithms=[],
+                _defaults={},
             )
         return self._others[algorithm]
+
+    def _planned(self, algorithm: AppliedAlgorithm) -> Plan:
+        """The program under an algorithm; one that only groups nests has those that are known."""
+        before = algorithm.before_groups
+        if before is None:
+            return plan_program(self.source, algorithm, self.known)
+        plan = self.with_algorithm(before)
+        steps = algorithm.grouped(plan.ungrouped, plan.program.outputs)
+        return replace(plan, steps=steps, algorithm=algorithm)
 
     def default_schedule(self, machine: Machine, threads: int) -> Schedule:
         """The schedule with the best estimate of all algorithms.

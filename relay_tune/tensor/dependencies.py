@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from relay_tune.remembered import remembered
 from relay_tune.tensor.expression import Load, Scalar, Tensor
 from relay_tune.tensor.tensor import Computed, ProcedureOutput, stored
 from relay_tune.tensor.walk import operands
+
+REMEMBERED = 4096
+"""Tensors whose sources are kept: plans under each algorithm walk over the same ones."""
 
 
 def scalar_nodes(root: Scalar) -> Iterator[Scalar]:
@@ -22,6 +26,7 @@ def scalar_nodes(root: Scalar) -> Iterator[Scalar]:
                 stack.append(operand)
 
 
+@remembered(REMEMBERED)
 def dependencies(tensor: Tensor) -> tuple[Tensor, ...]:
     """The tensors that `tensor` reads directly, each once."""
     match tensor:

@@ -140,6 +140,7 @@ def _content(node: Scalar) -> tuple[Hashable, ...]:
     return (node,)
 
 
+@remembered(REMEMBERED)
 def loads(root: Scalar) -> tuple[Load, ...]:
     """All loads in an expression, once each."""
     return tuple(node for node in sub_expressions(root) if isinstance(node, Load))

@@ -210,6 +210,17 @@ class AppliedAlgorithm:
         """Whether stages are as they are written, if in groups."""
         return all(each.algorithm.rewritten is None for each in self.rewrites)
 
+    @property
+    def before_groups(self) -> AppliedAlgorithm | None:
+        """The algorithm whose nests this one leaves but for groups; None where it does more."""
+        if not self.rewrites:
+            return None
+        *before, last = (each.algorithm for each in self.rewrites)
+        changes = (last.rewritten, last.is_ragged, last.nest, *(each.grouped for each in before))
+        if last.grouped is None or any(each is not None for each in changes):
+            return None
+        return AppliedAlgorithm(self.rewrites[:-1])
+
     def can_run(self, machine: Machine) -> bool:
         """Whether a machine has what the algorithm needs."""
         return all(each.algorithm.needs(machine) for each in self.rewrites)

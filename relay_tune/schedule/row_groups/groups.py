@@ -22,6 +22,7 @@ from operator import mul
 
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.remembered import remembered
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.nests.sliding_windows import sliding_axes
 from relay_tune.schedule.row_groups.row_axes import RowAxis, row_axes
@@ -38,6 +39,9 @@ MAXIMUM_ROW_BYTES = 64 << 10
 COPIED_ROW_BYTES = 256 << 10
 """The same of rows that are only copied, as panels of products are, which the second cache holds:
 products of 64 x 784 x 512 to 1024 x 1024 x 1024 take 0.96 to 1.03 of the time on one Zen 4 core."""
+
+REMEMBERED = 256
+"""Lists of steps whose groups are kept: blocks of each number of rows ask for the same."""
 
 Step = Nest | ProcedureOutput
 
@@ -91,6 +95,13 @@ def with_groups(
 
     With `outermost`, rows are counted by the outermost axis of the first nest alone.
     """
+    return list(_with_groups(tuple(steps), tuple(outputs), most_row_bytes, outermost))
+
+
+@remembered(REMEMBERED)
+def _with_groups(
+    steps: tuple[Step, ...], outputs: tuple[Tensor, ...], most_row_bytes: int, outermost: bool
+) -> tuple[Step | RowGroup, ...]:
     flow = _Flow(steps, outputs)
     found: list[Step | RowGroup] = []
     pending: list[Sequence[Step] | RowGroup] = [steps]
@@ -108,7 +119,7 @@ def with_groups(
         others = [step for step in part if step not in members]
         before = [step for step in others if step not in after]
         pending += [[step for step in others if step in after], group, before]
-    return found
+    return tuple(found)
 
 
 def _best_group(

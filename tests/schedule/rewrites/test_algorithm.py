@@ -27,8 +27,10 @@ from relay_tune.schedule.rewrites.table import ALGORITHMS
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.expression import Axis, reduce, unary
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import UndecidedSizeError
+from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import feeds_of
 from tests.schedule.machines import SERVER
 from tests.schedule.products import dense
@@ -54,6 +56,41 @@ VALUES = {
     "rows(block=8)": ROWS(block=8),
     "split(parts=4) + last": SPLIT(parts=4) + LAST(),
 }
+
+
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        ("direct", None),
+        ("rows(block=8)", DIRECT),
+        ("split(parts=4) + last", SPLIT(parts=4)),
+        ("winograd(tile=4, block=28)", None),  # which makes other stages, too
+        ("split(parts=4) + rows(block=8) + last", None),  # whose nests are in groups already
+    ],
+)
+def test_what_only_groups_nests_has_those_of_the_algorithm_before_it(
+    text: str, before: AppliedAlgorithm | None
+) -> None:
+    several = AppliedAlgorithm((*(SPLIT(parts=4) + ROWS(block=8)).rewrites, *LAST().rewrites))
+    assert {**VALUES, str(several): several}[text].before_groups == before
+
+
+def test_plans_that_only_group_nests_share_them() -> None:
+    x = input_tensor("x", (12, 40), "float32")
+    k = Axis("k", 40)
+    e = compute("e", (12, 40), lambda i, j: unary("exp", x[i, j]))
+    s = compute("s", (12,), lambda i: reduce("sum", [k], e[i, k]))
+    y = compute("y", (12, 40), lambda i, j: e[i, j] / s[i])
+    program = TensorProgram((x,), (y,), ())
+    direct = plan_program(program)
+    for block in (1, 4):
+        shared, alone = (
+            plan.with_algorithm(ROWS(block=block))
+            for plan in (direct, plan_program(program, ROWS(block=block)))
+        )
+        assert shared.program is direct.program and alone.program is not direct.program
+        assert shared.repeats == alone.repeats and max(shared.repeats) == 12 // block
+        assert shared.default_under_algorithm(SERVER, 2) == alone.default_under_algorithm(SERVER, 2)
 
 
 @pytest.mark.parametrize("text", VALUES)
