@@ -18,9 +18,9 @@ class Accuracy(StrEnum):
         FAST: also those with results within 1e-5 of the largest of their row or tile. A result
             depends on no value that it does not depend on mathematically, save on those in its tile
             of a Winograd convolution, which is part of one sample.
-        RELAXED: all of them; factors may be rounded to bfloat16, or to bytes beside weights that
-            are stored in few bits, and the values of a sample may cost others digits, or all digits
-            if they are infinite or NaN.
+        RELAXED: all of them; factors, and what kernels leave for them, may be rounded to bfloat16,
+            or to bytes beside weights that are stored in few bits, and the values of a sample may
+            cost others digits, or all digits if they are infinite or NaN.
     """
 
     EXACT = "exact"

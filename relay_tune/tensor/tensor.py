@@ -33,8 +33,13 @@ class Computed(Tensor):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Panels(Computed):
-    """Weights that a kernel converts once for many uses: stored, never a part of what reads them.
+class Copy(Computed):
+    """A tensor that is stored for its order in memory: it never becomes a part of what reads it."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Panels(Copy):
+    """Weights that a kernel converts once for many uses.
 
     They are made of constants alone. The first dimension counts panels, the last one has columns.
     """
@@ -90,6 +95,11 @@ def compute(name: str, shape: Sequence[int], element: Callable[..., Scalar]) -> 
     )
     body = element(*axes)
     return Computed(name=name, shape=tuple(shape), dtype=body.dtype, axes=axes, body=body)
+
+
+def copy_of(made: Computed) -> Copy:
+    """The same tensor as a copy."""
+    return Copy(name=made.name, shape=made.shape, dtype=made.dtype, axes=made.axes, body=made.body)
 
 
 def panels_of(made: Computed) -> Panels:

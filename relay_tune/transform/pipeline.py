@@ -3,7 +3,7 @@
 The text of a list is read by `relay_tune.transform.pipeline_text`.
 
 >>> [step.name for step in default_pipeline().passes][-1]
-'fuse'
+'keep_in_bfloat16'
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from relay_tune.transform.hoist_invariants import HoistInvariants
 from relay_tune.transform.infer import InferTypes
 from relay_tune.transform.instruments import Instrument
 from relay_tune.transform.join_sums import JoinSums
+from relay_tune.transform.keep_in_bfloat16 import KeepInBfloat16
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.layout.choose_layout import ChooseLayout
 from relay_tune.transform.materialize_padding import MaterializePadding
@@ -169,6 +170,7 @@ STANDARD_PASSES: tuple[PassClass, ...] = (
     RepeatSlices,
     SharePanels,
     Fuse,
+    KeepInBfloat16,
 )
 """The passes of builds, in order."""
 

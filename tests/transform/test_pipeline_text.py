@@ -98,7 +98,7 @@ class Own:
 
 def test_more_passes_before_one() -> None:
     pipeline = default_pipeline().before("fuse", Own())
-    assert [step.name for step in pipeline.passes[-2:]] == ["own", "fuse"]
+    assert [step.name for step in pipeline.until("fuse").passes[-2:]] == ["own", "fuse"]
     with pytest.raises(InputError, match="There is no pass 'nothing'"):
         pipeline.before("nothing", Own())
     names = [step.name for step in Pipeline((Own(), Fuse())).typed().passes]

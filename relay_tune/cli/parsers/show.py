@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--after",
         metavar="PASS",
         help="run the passes up to this one, with options such as 'fuse{maximum_group_size=8}'; "
-        "'fuse' is the last. Or any other pass alone",
+        "'fuse' makes the kernels. Or any other pass alone",
     )
     parser.add_argument(
         "--kernels", choices=KERNEL_STEPS, help="the kernels after fusion, at this step, untuned"

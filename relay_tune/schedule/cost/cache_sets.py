@@ -94,8 +94,8 @@ def _share_in_crowds(moves: tuple[tuple[int, int], ...], most: float) -> float:
 
 def crowded_bytes(tile: Tile) -> float:
     """The bytes that a nest's tiles fetch again from the second cache, for want of places."""
-    if tile.vector is None or not tile.steps:
-        return 0.0
+    if tile.vector is None or not tile.steps or tile.analysis.match is not None:
+        return 0.0  # rows of matrix registers are whole lines, each of which is loaded once
     room, beyond = _room(tile)
     return tile.count * sum(
         _fetched_again(access, tile, room, beyond)

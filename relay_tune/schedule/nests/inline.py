@@ -36,7 +36,7 @@ from relay_tune.tensor.expression import (
 from relay_tune.tensor.index import simplify
 from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.tensor.size import nominal, surely_less
-from relay_tune.tensor.tensor import Computed, Panels, ProcedureOutput, stored
+from relay_tune.tensor.tensor import Computed, Copy, ProcedureOutput, stored
 from relay_tune.tensor.walk import (
     axes_of,
     loads,
@@ -86,7 +86,7 @@ def inline_stages(
         body = _without_empty_reduction(tensor.body)
         stage = Stage(tensor, tensor.axes, share_equal(simplify(_inline_loads(body, inlined))))
         has_places = tensor not in outputs and all(load for _, load in readers[tensor])
-        has_places = has_places and not isinstance(tensor, Panels)
+        has_places = has_places and not isinstance(tensor, Copy)
         is_stored = has_places and _is_stored(stage, constants)
         if is_stored or _worth_inlining(stage, outputs, readers[tensor]):
             inlined[tensor] = stage
@@ -150,7 +150,7 @@ def _worth_inlining(
     readers: Sequence[tuple[Tensor, Load | None]],
 ) -> bool:
     tensor = stage.tensor
-    if tensor in outputs or isinstance(stage.body, Reduce) or isinstance(tensor, Panels):
+    if tensor in outputs or isinstance(stage.body, Reduce) or isinstance(tensor, Copy):
         return False
     if any(load is None for _, load in readers):
         return False

@@ -10,7 +10,7 @@ the record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, field, fields
 from functools import reduce
 from math import inf
@@ -60,6 +60,9 @@ Grouped = Callable[[Sequence[Step], Sequence[Tensor], Any], Sequence[Step | RowB
 Raises InputError where blocks are too large."""
 
 
+Rounds = Callable[[Tensor, Container[Tensor]], bool]
+"""rounds(stage, the program's constants) -> whether it is a sum of products of rounded factors."""
+
 TileColumns = Callable[[Nest, Any], int]
 """columns(nest, parameters) -> how wide tiles have to be along the last axis, 0 if that is free."""
 
@@ -96,6 +99,7 @@ class Algorithm:
         columns: how wide the tiles of a nest are; None if that is free.
         data_type: the type that it rounds data of products to, and nothing else; empty if it
             rounds nothing, or more.
+        rounds: which stages it computes with both factors rounded to bfloat16; None if none.
         saving: no program costs less than a direct one divided by this. `inf` where an algorithm
             does not say, or computes with other instructions.
     """
@@ -114,6 +118,7 @@ class Algorithm:
     packing: Packing | None = None
     columns: TileColumns | None = None
     data_type: str = ""
+    rounds: Rounds | None = None
     saving: float = inf
 
     def __hash__(self) -> int:

@@ -30,6 +30,8 @@ from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of, substitute
 
+NARROW_FLOATS = ("bfloat16", "float16")
+
 LEAST_ROWS = 4
 """Fewer rows read the weights and do little else, in whatever form."""
 
@@ -120,8 +122,9 @@ def match_product(
     """
     if not isinstance(stage, Computed) or len(stage.shape) < 2 or stage.dtype != types.sums:
         return None
-    for total, data, weight in factors(stage):
-        if (data.dtype, weight.dtype) != (types.data, types.weight):
+    for total, *loads in factors(stage):
+        data, weight = map(_of_type, loads, (types.data, types.weight))
+        if data is None or weight is None:
             continue
         found = _matched(stage, total, data, weight)
         if found is not None and _is_worth_it(found, weight.tensor in constants):
@@ -132,7 +135,7 @@ def match_product(
 def factors(stage: Computed) -> Iterator[tuple[Reduce, Load, Load]]:
     """The sum that a stage is, and its data and its weight: of two loads each may be either.
 
-    Integers may be widened before they are multiplied.
+    They may be widened before they are multiplied.
     """
     total = stage.body
     if not isinstance(total, Reduce) or total.operation != "sum":
@@ -147,8 +150,28 @@ def factors(stage: Computed) -> Iterator[tuple[Reduce, Load, Load]]:
 
 
 def _as_given(factor: Scalar) -> Scalar:
-    """What a factor was before it was widened to an int32."""
-    return factor.operand if isinstance(factor, Cast) and factor.dtype == "int32" else factor
+    """What a factor was before it was widened to the type of sums."""
+    is_widened = isinstance(factor, Cast) and factor.dtype in ("int32", "float32")
+    return factor.operand if isinstance(factor, Cast) and is_widened else factor
+
+
+def _of_type(load: Load, dtype: str) -> Load | None:
+    """A load of a type, or what it widens; None if neither is of this type."""
+    return next((each for each in (load, as_stored(load)) if each.dtype == dtype), None)
+
+
+def as_stored(load: Load) -> Load:
+    """What a stage that only widens narrow floats has read; else the load itself."""
+    stage = load.tensor
+    body = stage.body if isinstance(stage, Computed) else None
+    if not isinstance(body, Cast) or not isinstance(body.operand, Load):
+        return load
+    if load.dtype != "float32" or body.operand.dtype not in NARROW_FLOATS:
+        return load
+    assert isinstance(stage, Computed)
+    found = substitute(body.operand, dict(zip(stage.axes, load.indices, strict=True)))
+    assert isinstance(found, Load)
+    return found
 
 
 def _is_worth_it(product: Product, is_constant: bool) -> bool:

@@ -5,14 +5,18 @@ from dataclasses import replace
 import pytest
 
 from relay_tune.machine.machine import Machine
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.cache_sets import crowded_bytes, reloaded_bytes
 from relay_tune.schedule.cost.tile import tile_of
+from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X1
 from relay_tune.schedule.space.space import NestSpace
 from tests.schedule.grouped_convolutions import Grouped
-from tests.schedule.machines import SERVER, SIZES, with_sizes
+from tests.schedule.machines import SERVER, SIZES, TILES, with_sizes
 from tests.schedule.nest_spaces import depthwise, space_of
+from tests.schedule.products import dense
 
 CHANNEL_LAST, COLUMN_LAST, ROW_LAST = (0, 1, 2), (0, 2, 1), (1, 2, 0)
 """Orders of tap rows, tap columns and channels."""
@@ -103,3 +107,12 @@ def test_a_larger_cache_has_more_room():
 def test_vectors_that_are_read_whole_are_charged_elsewhere():
     space = space_of(depthwise(512, 14), threads=1)
     assert crowded(space, (1, 14, 16), (0, 1)) == 0
+
+
+def test_rows_of_matrix_registers_are_lines_that_are_loaded_once():
+    program = dense(16, 2048, 32)  # rows of bfloat16 lie a page apart
+    plan = plan_program(program).with_accuracy(Accuracy.RELAXED).with_algorithm(BF16X1())
+    place = next(n for n, nest in enumerate(plan.nests) if intrinsic_match(nest) is not None)
+    space = plan.spaces(TILES, 1)[place]
+    choice = TileChoice(2, 16, (16, 1, 16), (0, 1, 2), (1, 1, 1), (0, 1, 2), 1, 0)
+    assert crowded_bytes(tile_of(space.analysis, choice, TILES)) == 0

@@ -15,6 +15,7 @@ from math import prod
 
 from relay_tune.machine.pattern import WordPattern
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.schedule.rewrites.products import as_stored
 from relay_tune.tensor.affine import Affine, combined
 from relay_tune.tensor.expression import (
     Axis,
@@ -30,7 +31,7 @@ from relay_tune.tensor.expression import (
 from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.tensor.size import is_integer, is_symbolic, nominal
 from relay_tune.tensor.tensor import Computed
-from relay_tune.tensor.walk import axes_of, substitute
+from relay_tune.tensor.walk import axes_of
 
 OTHER_SIGN = {("int8", "uint8"): 128, ("uint8", "int8"): -128}
 """What is added to bytes so that they are of another type, whose bits differ in the first one."""
@@ -192,21 +193,7 @@ def _factors(body: Scalar) -> tuple[Load, Load] | None:
     )
     if not isinstance(left, Load) or not isinstance(right, Load):
         return None
-    return _as_stored(left), _as_stored(right)
-
-
-def _as_stored(load: Load) -> Load:
-    """What a stage that only widens narrow floats has read; else the load itself."""
-    stage = load.tensor
-    body = stage.body if isinstance(stage, Computed) else None
-    if not isinstance(body, Cast) or not isinstance(body.operand, Load):
-        return load
-    if (load.dtype, body.operand.dtype) not in ROUNDED | {("float32", "float16")}:
-        return load
-    assert isinstance(stage, Computed)
-    found = substitute(body.operand, dict(zip(stage.axes, load.indices, strict=True)))
-    assert isinstance(found, Load)
-    return found
+    return as_stored(left), as_stored(right)
 
 
 def _operand(load: Load, axis: Axis, dtype: str, pattern: WordPattern) -> Operand | None:

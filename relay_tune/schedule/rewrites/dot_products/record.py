@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import BFLOAT16_WORDS, INTEGER_PATTERNS, WordPattern
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Rounding
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters
+from relay_tune.schedule.rewrites.dot_products.match import match_dot_products
 from relay_tune.schedule.rewrites.dot_products.stages import has_dot_products, word_program
 from relay_tune.schedule.row_groups.groups import Step
+from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.program import TensorProgram
 
 
@@ -31,9 +33,16 @@ def words(
     def needs(machine: Machine) -> bool:
         return pattern.name in machine.dot_products
 
-    exactness = Exactness(rounding=rounding)
+    def of_rounded(stage: Tensor, constants: Container[Tensor]) -> bool:
+        return match_dot_products(stage, pattern, rounds=True) is not None
+
     return Algorithm(
-        name or pattern.name, offers, exactness=exactness, rewritten=rewritten, needs=needs
+        name or pattern.name,
+        offers,
+        exactness=Exactness(rounding=rounding),
+        rewritten=rewritten,
+        needs=needs,
+        rounds=of_rounded if rounds else None,
     )
 
 

@@ -16,7 +16,7 @@ class Form:
     Attributes:
         types: of the factors and of the sums, as they are written.
         pattern: of the intrinsic that multiplies them.
-        parts: of each factor, whose sum it is.
+        parts: of each factor, whose sum it is; one that the registers take as it is stays whole.
         steps: of the product that one register has.
     """
 
@@ -25,10 +25,9 @@ class Form:
     parts: int
     steps: int
 
-    @property
-    def is_split(self) -> bool:
-        """Whether factors are rounded, and what that loses are parts of their own."""
-        return self.types.data != self.pattern.left
+    def splits(self, dtype: str) -> bool:
+        """Whether factors of a type are rounded, and what that loses are parts of their own."""
+        return dtype not in (self.pattern.left, self.pattern.right)
 
     @property
     def columns(self) -> int:

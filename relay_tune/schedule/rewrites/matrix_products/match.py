@@ -6,7 +6,7 @@ from collections.abc import Container
 from math import prod
 
 from relay_tune.schedule.rewrites.matrix_products.form import Form
-from relay_tune.schedule.rewrites.products import Product, match_product
+from relay_tune.schedule.rewrites.products import FactorTypes, Product, match_product
 from relay_tune.tensor.expression import Tensor
 
 LEAST_STEPS = 16
@@ -15,12 +15,23 @@ LEAST_STEPS = 16
 
 def match_matrix_product(stage: Tensor, constants: Container[Tensor], form: Form) -> Product | None:
     """The product that a stage computes, or None if it is none that fills registers."""
-    product = match_product(stage, constants, form.types)
+    found = (match_product(stage, constants, types) for types in _stored_types(form))
+    product = next((each for each in found if each is not None), None)
     if product is None or product.stage.shape[-1] < form.columns:
         return None
     if prod(axis.extent for axis in product.steps) < LEAST_STEPS:
         return None
     return product
+
+
+def _stored_types(form: Form) -> list[FactorTypes]:
+    """The types that factors may be stored as: a single part may be so already."""
+    types, pattern = form.types, form.pattern
+    if form.parts > 1:
+        return [types]
+    lefts = dict.fromkeys((pattern.left, types.data))
+    rights = dict.fromkeys((pattern.right, types.weight))
+    return [FactorTypes(left, right, types.sums) for left in lefts for right in rights]
 
 
 def whole_columns(product: Product, form: Form) -> int:

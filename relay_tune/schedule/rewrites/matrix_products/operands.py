@@ -11,8 +11,9 @@ of products are infinite or NaN where sums of float32 are.
     parts[p, .., i]    part p of the data, rows of which are read S = 32 elements at a time
     groups[o // 16, .., k // S, p, (k % S) // G, o % 16, k % G]    part p of the constants, G = 2
 
-Bytes are one part. Rows of their data are read where the program has them, if these are a whole
-number of registers, which may be narrower than the widest: 144 channels are three times 48.
+Bytes are one part, and so are numbers that are bfloat16 already. Rows of their data are read where
+the program has them, if these are a whole number of registers, which may be narrower than the
+widest: 144 channels are three times 48.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from relay_tune.schedule.rewrites.matrix_products.form import Form
 from relay_tune.schedule.rewrites.products import Product
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, literal, select, unary
-from relay_tune.tensor.tensor import compute
+from relay_tune.tensor.tensor import Copy, compute, copy_of
 from relay_tune.tensor.walk import substitute
 
 LARGEST = np.float32(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
@@ -71,7 +72,7 @@ def rows_in_place(product: Product, data: Tensor, form: Form) -> LeftOperand | N
     if not steps_in_place(product, form):
         return None
     upper, channel = product.data.indices[:-1], product.steps[-1]
-    narrow = None if form.is_split else form.dividing(channel.extent)
+    narrow = None if form.splits(data.dtype) else form.dividing(channel.extent)
     if narrow is not None:
         return LeftOperand(narrow, data, (channel,), lambda _, step: data[(*upper, step)])
     window = _window(product, upper, form)
@@ -100,7 +101,7 @@ def rows_gathered(product: Product, data: Tensor, form: Form) -> LeftOperand:
     """The parts of all that each row of the product reads, beside each other."""
     steps, rows = product.steps, product.rows
     whole = prod(axis.extent for axis in steps)
-    form = form if form.is_split else form.balanced(whole)
+    form = form if form.splits(data.dtype) else form.balanced(whole)
 
     def element(*at: Scalar) -> Scalar:
         *places, step = at
@@ -136,7 +137,8 @@ def groups_of(weights: np.ndarray, inner: int, form: Form) -> np.ndarray:
     depth = prod(weights.shape[len(outer) : -1])
     flat = np.zeros((prod(outer), form.rounded(depth), columns), weights.dtype)
     flat[:, :depth] = weights.reshape(prod(outer), depth, columns)
-    split = np.stack(split_floats(flat, form.parts)) if form.is_split else flat[None]
+    is_split = form.splits(weights.dtype.name)
+    split = np.stack(split_floats(flat, form.parts)) if is_split else flat[None]
     parts, rows, width, group = _register_shape(form)
     blocks = split.reshape(parts, *outer, -1, rows, group, columns // width, width)
     part, *middle, row, step, block, column = range(blocks.ndim)
@@ -172,7 +174,7 @@ def stored_groups(product: Product, weight: Tensor, inner: int, form: Form) -> T
         part = _part(number, value, form)
         return part if depth % form.steps == 0 else _zero_from(depth, step, part)
 
-    return compute("groups", shape, element)
+    return copy_of(compute("groups", shape, element))
 
 
 def split_floats(values: np.ndarray, parts: int) -> list[np.ndarray]:
@@ -189,7 +191,7 @@ def split_floats(values: np.ndarray, parts: int) -> list[np.ndarray]:
 
 def _channels_in_place(product: Product, data: Tensor, form: Form) -> LeftOperand:
     channel = product.steps[-1]
-    form = form if form.is_split else form.balanced(channel.extent)
+    form = form if form.splits(data.dtype) else form.balanced(channel.extent)
     shape = (*data.shape[:-1], form.rounded(channel.extent))
     stored = _parts(form, shape, channel.extent, lambda *at: data[at])
     upper = product.data.indices[:-1]
@@ -216,16 +218,14 @@ def _window(
     return column, start
 
 
-def _parts(
-    form: Form, shape: tuple[int, ...], whole: int, element: Callable[..., Scalar]
-) -> Tensor:
+def _parts(form: Form, shape: tuple[int, ...], whole: int, element: Callable[..., Scalar]) -> Copy:
     """The parts of elements; zero from `whole` on in the last dimension."""
 
     def part(number: Scalar, *at: Scalar) -> Scalar:
         value = _part(number, element(*at), form)
         return value if shape[-1] == whole else _zero_from(whole, at[-1], value)
 
-    return compute("parts", (form.parts, *shape), part)
+    return copy_of(compute("parts", (form.parts, *shape), part))
 
 
 def _zero_from(end: int, step: Scalar, value: Scalar) -> Scalar:
@@ -234,7 +234,7 @@ def _zero_from(end: int, step: Scalar, value: Scalar) -> Scalar:
 
 def _part(number: Scalar, value: Scalar, form: Form) -> Scalar:
     """The part of a value that has a number."""
-    if not form.is_split:
+    if not form.splits(value.dtype):
         return value
     pieces = _pieces(value, form.parts)
     chosen = pieces[-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 
 from relay_tune.machine.machine import Machine
@@ -16,12 +16,14 @@ from relay_tune.schedule.rewrites.matrix_products.form import (
     split_floats_form,
     stored_form,
 )
+from relay_tune.schedule.rewrites.matrix_products.match import match_matrix_product
 from relay_tune.schedule.rewrites.matrix_products.stages import (
     matrix_program,
     multiplications,
     ways_to_gather,
 )
 from relay_tune.schedule.row_groups.groups import Step
+from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.program import TensorProgram
 
 LARGE_PRODUCTS = 32_000_000
@@ -82,6 +84,9 @@ def _of_form(
     def has_matrix_registers(machine: Machine) -> bool:
         return machine.intrinsic(form.pattern) is not None
 
+    def rounds(stage: Tensor, constants: Container[Tensor]) -> bool:
+        return match_matrix_product(stage, constants, form) is not None
+
     return Algorithm(
         name,
         offers,
@@ -90,6 +95,7 @@ def _of_form(
         rewritten=rewritten,
         nest=on_matrix_registers,
         needs=has_matrix_registers,
+        rounds=rounds if rounding is Rounding.OF_FACTORS else None,
     )
 
 

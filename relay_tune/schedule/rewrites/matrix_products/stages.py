@@ -73,10 +73,11 @@ def _gathering_differs(product: Product, form: Form) -> bool:
 
     It is not where every element is read by one row, as in 1x1 convolutions of stride 1.
     """
-    if not 0 < steps_in_place(product, form) < len(product.steps):
+    in_place = steps_in_place(product, form)
+    if not in_place:
         return False
     if any(axis.extent > 1 for axis in product.steps[:-1]):
-        return True
+        return in_place < len(product.steps)
     rows = prod(axis.extent for axis in product.rows)
     return rows != prod(product.data.tensor.shape[:-1])
 
