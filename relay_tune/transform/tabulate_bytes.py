@@ -90,7 +90,7 @@ def _looked_up(source: Expr, done: Mapping[Expr, Expr], table: Constant) -> Expr
     """The lookup of a byte, in front of the reshapes that it comes through."""
     if isinstance(source, Call) and fusion_rule(source).keeps_order and _is_byte(source):
         inner = _looked_up(source.arguments[0], done, table)
-        return rebuild(source, [source.callee, inner])
+        return rebuild(source, [source.callee, inner, *(done[e] for e in source.arguments[1:])])
     return call("qnn.lookup", done[source], table)
 
 

@@ -58,6 +58,18 @@ def test_a_table_stands_in_front_of_reshapes() -> None:
     assert calls(after) == ["qnn.lookup", "reshape"]
 
 
+def test_a_reshape_keeps_what_tells_its_shape() -> None:
+    body = f"%1 = reshape_like(%x, %l); {WRITTEN.format('sigmoid(%1f)')}"
+    body = body.replace("%1f", READ.replace("%x", "%1"))
+    before = module(body, "%x: Tensor[(n, 128), uint8], %l: Tensor[(n, 2, 64), float32]")
+    after = TabulateBytes("always")(before)
+    assert calls(after) == ["qnn.lookup", "reshape_like"]
+    like = np.zeros((2, 2, 64), np.float32)
+    given = EVERY.reshape(2, 128), like
+    expected = rt.interpret(before, *given)
+    np.testing.assert_array_equal(rt.build(before)(*given), expected)
+
+
 def test_what_is_read_as_a_float_is_a_table_and_a_conversion() -> None:
     before = module(f'%1 = {WRITTEN.format("tanh(%0)")}; multiply(cast(%1, dtype="float32"), 0.5f)')
     after = TabulateBytes("always")(before)
