@@ -19,6 +19,10 @@ FIX_SIZES = (
 """What to do where a size has to be known before the program runs."""
 
 
+QUANTIZE_AGAIN = "Quantize the network again, with data like those that it will see."
+"""What to do where numbers of a quantized file cannot be: no sizes of inputs help."""
+
+
 def fix_sizes(shapes: Mapping[str, Sequence[object]]) -> str:
     """The same in the names of inputs of dynamic size, with sizes that they might have."""
     fixed = {name: _possible_shape(shape) for name, shape in shapes.items()}

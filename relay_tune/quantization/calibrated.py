@@ -155,5 +155,9 @@ def _seen(
             if seen[name].infinite:
                 stay[layer] = f"its data ({name}) are NaN or infinite for some sample"
             elif not seen[name].is_usable:
-                stay[layer] = f"its data ({name}) are 0 for all samples"
+                stay[layer] = f"its data ({name}) are {_all_of(seen[name])} for all samples"
     return {name: each for name, each in seen.items() if each.is_usable}
+
+
+def _all_of(seen: Histogram) -> str:
+    return "0" if seen.low == seen.high == 0 else "too near to 0"

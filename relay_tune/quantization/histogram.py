@@ -12,6 +12,9 @@ HALF = 4096
 SMALLEST = 2.0**-126
 """The smallest magnitude that bins are made for."""
 
+SMALLEST_RANGE = 2.0**16 * SMALLEST
+"""The smallest magnitude that has a scale, also where its range is shortened."""
+
 
 @dataclass(slots=True)
 class Histogram:
@@ -57,8 +60,10 @@ class Histogram:
 
     @property
     def is_usable(self) -> bool:
-        """Whether there are elements, all finite, and not all 0."""
-        return not self.infinite and self.low <= self.high and max(-self.low, self.high) > 0
+        """Whether there are elements, all finite, and not all so near to 0 that no scale fits."""
+        if self.infinite or self.low > self.high:
+            return False
+        return max(-self.low, self.high) >= SMALLEST_RANGE
 
     def _make_room(self, magnitude: float) -> None:
         needed = int(np.frexp(magnitude)[1]) - int(np.log2(HALF))

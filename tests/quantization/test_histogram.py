@@ -1,6 +1,8 @@
 import numpy as np
 
 from relay_tune.quantization.histogram import HALF, Histogram
+from relay_tune.quantization.ranges import METHODS
+from relay_tune.transform.quantize.stored_type import StoredType
 
 
 def test_bins_hold_what_was_seen_whatever_the_order() -> None:
@@ -37,3 +39,14 @@ def test_odd_numbers() -> None:
     empty = Histogram()
     empty.add(np.zeros((0, 3), "float32"))
     assert not empty.is_usable
+
+
+def test_what_is_too_near_to_zero_has_no_scale() -> None:
+    seen = Histogram()
+    seen.add(np.array([1e-45, -1e-36], "float32"))
+    assert not seen.is_usable
+    seen.add(np.array([1e-33], "float32"))
+    assert seen.is_usable
+    for method in METHODS.values():
+        stored = StoredType.of_range("uint8", *method(seen, "uint8"))
+        assert stored.scale >= np.finfo(np.float32).tiny

@@ -115,6 +115,10 @@ def test_a_layer_whose_data_are_zero_stays_in_float32() -> None:
     rt.quantize(module, calibration=data, method="minmax", threads=1, details=report)
     assert [each.precision for each in report.layers] == ["int8", "float32"]
     assert "are 0 for all samples" in str(report.layers[1].reason)
+    data = np.full((9, 1, 6), 1e-42, "float32")
+    with pytest.raises(rt.RelayError, match="No layer") as raised:
+        rt.quantize(module, calibration=data, threads=1)
+    assert any("too near to 0 for all samples" in note for note in raised.value.notes)
 
 
 @pytest.mark.parametrize("scheme, most", [("w8", 0.01), ("w4", 0.12), ("bf16", 0.005)])

@@ -6,15 +6,18 @@ from collections.abc import Collection
 
 from onnx import GraphProto
 
-from relay_tune.errors import FIX_SIZES, RelayError
+from relay_tune.errors import FIX_SIZES, QUANTIZE_AGAIN, RelayError
 from relay_tune.frontend.onnx_import.dynamic_inputs import GUESSES, DeclaredInputs, declared_inputs
 
 
 def add_input_hint(error: RelayError, graph: GraphProto, given: Collection[str]) -> None:
     """Let the remedy of an error at a node name the inputs whose sizes or values may be its cause.
 
-    A model whose inputs, but for those `given`, are all fixed keeps its remedy.
+    A model whose inputs, but for those `given`, are all fixed keeps its remedy, and so does one
+    whose numbers are at fault.
     """
+    if error.remedy == QUANTIZE_AGAIN:
+        return
     inputs = declared_inputs(graph)
     shapes, values = _shapes_text(inputs, given), _values_text(inputs, given)
     if not shapes and not values:

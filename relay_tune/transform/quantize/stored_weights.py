@@ -10,6 +10,7 @@ from relay_tune.ir.module import Module
 from relay_tune.op_rules.quantize.annotations import observation
 from relay_tune.op_rules.quantize.questions import WEIGHT_LIMIT
 from relay_tune.transform.quantize.layers import straight_nodes
+from relay_tune.transform.quantize.readers import read_tensors
 from relay_tune.transform.quantize.stored_type import StoredType
 
 MOST_BIAS = 2.0**30
@@ -20,8 +21,7 @@ def weight_types(annotated: Module, data: Mapping[str, StoredType]) -> dict[str,
     """How each weight is stored, by name, where its data are stored as given."""
     scales: dict[str, np.ndarray] = {}
     floors: dict[str, np.ndarray] = {}
-    least = min((float(each.scale) for each in data.values()), default=1.0)
-    smallest = float(np.finfo(np.float32).tiny) / min(least, 1.0)
+    smallest = _smallest_scales(annotated, data)
     for found in map(observation, straight_nodes(annotated.main.body)):
         if found is None or found.constant is None:
             continue
@@ -31,10 +31,23 @@ def weight_types(annotated: Module, data: Mapping[str, StoredType]) -> dict[str,
             weight = found.factors[1]
             floors[weight] = np.maximum(floors.get(weight, 0.0), floor)
         elif found.axis is not None:
-            scales[found.tensor] = np.maximum(_scales(found.constant, found.axis), smallest)
+            scales[found.tensor] = np.maximum(
+                _scales(found.constant, found.axis), smallest.get(found.tensor, 0.0)
+            )
     return {
         name: StoredType.symmetric("int8", np.maximum(scale, floors.get(name, 0.0)))
         for name, scale in scales.items()
+    }
+
+
+def _smallest_scales(annotated: Module, data: Mapping[str, StoredType]) -> dict[str, float]:
+    """The least scale of each weight whose product with that of its data is a normal float32."""
+    tiny = float(np.finfo(np.float32).tiny)
+    dtype = next((each.dtype for each in data.values()), "uint8")
+    return {
+        f"{layer}.weight": tiny
+        / min([1.0, *(float(data[each].scale) for each in names if each in data)])
+        for layer, names in read_tensors(annotated, dtype).items()
     }
 
 

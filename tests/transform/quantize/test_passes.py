@@ -123,3 +123,20 @@ def test_scales_of_odd_channels() -> None:
     x = np.array([[0.5, -0.25]], "float32")
     found, expected = rt.interpret(realized, x), rt.interpret(network, x)
     np.testing.assert_allclose(found, expected, rtol=0.02, atol=0.02)
+
+
+def test_small_data_of_one_layer_leave_the_weights_of_others() -> None:
+    text = "def @main(%x: Tensor[(2, 3), float32], %w: Tensor[(4, 3), float32], " + (
+        "%v: Tensor[(2, 4), float32]) { nn.dense(nn.dense(%x, %w), %v) }"
+    )
+    rng = np.random.default_rng(0)
+    weight = rng.uniform(-1e-30, 1e-30, (4, 3)).astype("float32")
+    values = {"w": weight, "v": rng.uniform(-1, 1, (2, 4)).astype("float32")}
+    network = rt.infer_types(BindParameters(values)(rt.infer_types(rt.parse(text))))
+    annotated = Annotate()(network)
+    x, result = (name for name in observed(annotated) if not name.endswith(".weight"))
+    ranges = {x: 1.0, result: 1e-30}
+    data = {name: StoredType.of_range("uint8", -most, most) for name, most in ranges.items()}
+    most = np.abs(weight).max(axis=1)
+    scales = [stored.scale for stored in weight_types(annotated, data).values()]
+    np.testing.assert_allclose(scales[0], most / 127, rtol=1e-6)

@@ -18,6 +18,8 @@ from relay_tune.frontend.onnx_import.operators.convolution import along_axis
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.narrow import cast_element_type, widened
 from relay_tune.frontend.onnx_import.operators.stored_numbers import (
+    check_parameters,
+    check_scale,
     plainly_real,
     plainly_stored,
     rounded_numbers,
@@ -54,6 +56,7 @@ def _parameter(node: OnnxNode, build: Builder, data: Expr, parameter: Expr) -> E
 def translate_quantize(node: OnnxNode, build: Builder) -> Expr:
     """Numbers as integers: a scale and a zero point for all, for each place, or for blocks."""
     data, scale, zero = node.input(0), node.input(1), node.optional(2)
+    check_scale(scale, divides=True)
     target, axis = _quantized_type(node, build, zero), node.integer("axis", 1)
     precision = node.integer("precision", 0)
     if isinstance(target, str) and precision in (0, FLOAT32):
@@ -91,7 +94,9 @@ def _widest(data: Expr, scale: Expr) -> str:
 
 def translate_dequantize(node: OnnxNode, build: Builder) -> Expr:
     """(x - zero point) * scale."""
-    data, scale, zero = widened(build, node.input(0)), node.input(1), node.optional(2)
+    data, scale, zero = node.input(0), node.input(1), node.optional(2)
+    check_parameters(build, data, scale, zero)
+    data = widened(build, data)
     asked, axis = node.integer("output_dtype", 0), node.integer("axis", 1)
     dtype = dtype_name(asked, "the result") if asked else dtype_of(scale)
     if dtype == "float32":

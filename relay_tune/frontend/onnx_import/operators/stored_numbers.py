@@ -6,13 +6,16 @@ operators, wherever parameters are those of these.
 
 from __future__ import annotations
 
+import numpy as np
+
+from relay_tune.errors import QUANTIZE_AGAIN, ModelError
 from relay_tune.frontend.onnx_import.build import Builder, checked_axis, dtype_of, rank_of, shape_of
 from relay_tune.frontend.onnx_import.narrow_types import NarrowType
 from relay_tune.frontend.onnx_import.operators.convolution import along_axis
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.narrow import noted
 from relay_tune.frontend.onnx_import.types import integer_range, is_integer
-from relay_tune.ir.expr import Expr
+from relay_tune.ir.expr import Constant, Expr
 from relay_tune.typing.relations.quantization import STORED
 
 
@@ -20,6 +23,7 @@ def real_numbers(
     build: Builder, data: Expr, scale: Expr, zero: Expr | None, axis: int = -1
 ) -> Expr:
     """(data - zero) * scale in float32; vectors count an axis, other parameters broadcast."""
+    check_parameters(build, data, scale, zero)
     scale = cast_to(build, scale, "float32")
     plain = plainly_real(build, data, scale, zero, axis)
     if plain is not None:
@@ -29,6 +33,32 @@ def real_numbers(
         zero = cast_to(build, _broadcast(build, data, zero, axis), "float32")
         wide = build.call("subtract", wide, zero)
     return build.call("multiply", wide, _broadcast(build, data, scale, axis))
+
+
+def check_parameters(build: Builder, data: Expr, scale: Expr, zero: Expr | None) -> None:
+    """Raise ModelError where what is stored cannot be read with a scale and a zero point."""
+    check_scale(scale)
+    if zero is None:
+        return
+    stored, found = (build.narrow.get(each, dtype_of(each)) for each in (data, zero))
+    if stored != found:
+        raise ModelError(
+            f"the zero point is {found}, but the data are {stored}.", remedy=QUANTIZE_AGAIN
+        )
+
+
+def check_scale(scale: Expr, *, divides: bool = False) -> None:
+    """Raise ModelError where a constant scale is infinite or no number, or one that divides is 0.
+
+    Channels of zeros may have a scale of 0 among others.
+    """
+    if not isinstance(scale, Constant):
+        return
+    values = scale.data.astype(np.float64)
+    if not np.isfinite(values).all():
+        raise ModelError("a scale is infinite or no number.", remedy=QUANTIZE_AGAIN)
+    if divides and values.size and not values.any():
+        raise ModelError("the scale that data are divided by is 0.", remedy=QUANTIZE_AGAIN)
 
 
 def plainly_real(
@@ -53,6 +83,7 @@ def stored_numbers(
     build: Builder, data: Expr, scale: Expr, zero: Expr | None, dtype: str, axis: int = -1
 ) -> Expr:
     """round(data / scale) + zero, half to even, limited to the range of `dtype`."""
+    check_scale(scale, divides=True)
     scale = cast_to(build, scale, dtype_of(data))
     plain = plainly_stored(build, data, scale, zero, dtype, axis)
     if plain is not None:
