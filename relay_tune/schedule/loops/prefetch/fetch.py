@@ -78,11 +78,12 @@ class Turns:
             number = number * least_count(loop.extent) + loop
         return number
 
-    def divided(self, pieces: int) -> tuple[int, tuple[Limit, ...]]:
-        """How many of so many pieces each turn asks for, and in which turns."""
-        in_turn = -(-pieces // self.count)
-        used = -(-pieces // in_turn)
-        return in_turn, () if used == self.count else ((self.number, used),)
+    def divided(self, pieces: int, waiting: int = 0) -> tuple[int, tuple[Limit, ...]]:
+        """How many of so many pieces each turn asks for, and in which turns: none while waiting."""
+        in_turn = -(-pieces // (self.count - waiting))
+        end = waiting + -(-pieces // in_turn)
+        begun: tuple[Limit, ...] = ((waiting - self.number, 1),) if waiting else ()
+        return in_turn, begun if end == self.count else (*begun, (self.number, end))
 
 
 def least_count(count: int) -> int:

@@ -69,13 +69,13 @@ class TouchedRows:
         """The share of a turn; nothing where loops are open or too few."""
         yield from self.shares(Turns((*site.tiles, *site.groups)))
 
-    def shares(self, turns: Turns) -> Iterator[Fetch]:
-        """The same for these turns."""
+    def shares(self, turns: Turns, waiting: int = 0) -> Iterator[Fetch]:
+        """The same for these turns, of which the first ones are `waiting`."""
         if any(is_symbolic(loop.extent) for loop in turns.loops):
             return
-        in_turn, limits = turns.divided(self.all_lines)
+        in_turn, limits = turns.divided(self.all_lines, waiting)
         if in_turn <= MOST_LINES:
-            lines = (self._line(turns.number * in_turn + n) for n in range(in_turn))
+            lines = (self._line((turns.number - waiting) * in_turn + n) for n in range(in_turn))
             yield Fetch(tuple((self.tensor, at) for at in lines), limits, for_write=self.for_write)
 
     def _line(self, number: Scalar) -> Scalar:

@@ -7,10 +7,10 @@
                                                         products of a[part], b[part]
 
 All tiles of a part read its operands again, so that only the first ones wait for memory; all of
-them have time to fetch for the next part. Where many lines are asked for at once, the products wait
-for these. The gradient of 1x1 weights, 64 to 256 channels, 32 images of 56x56, reads 128 MB, one
-core of Zen 5, ms: groups of 8 steps 17.4, with fetches 17.0; of 4 steps 16.8 and 14.5; of 2 steps
-18.9 and 13.8.
+them have time to fetch for the next part: one operand after the other, where there are turns for
+all lines. Where many lines are asked for at once, the products wait for these. The gradient of 1x1
+weights, 64 to 256 channels, 32 images of 56x56, reads 128 MB, one core of Zen 5, ms: groups of 8
+steps 17.4, with fetches 17.0; of 4 steps 16.8 and 14.5; of 2 steps 18.9 and 13.8.
 """
 
 from __future__ import annotations
@@ -56,10 +56,13 @@ class NextPart:
         """The share of a turn."""
         places, tiles = site.tiles[: self.outer], site.tiles[self.outer :]
         turns = Turns((*tiles, *site.groups))
+        in_line = sum(rows.all_lines for rows in self.rows) <= turns.count
+        waiting = 0
         for rows in self.rows:
             steps = (apart for _, apart in rows.terms)
             terms = tuple(zip(places, steps, strict=True))
-            yield from replace(rows, terms=terms).shares(turns)
+            yield from replace(rows, terms=terms).shares(turns, waiting)
+            waiting += rows.all_lines if in_line else 0
 
 
 def next_part(nest: Nest, choice: TileChoice) -> NextPart | None:

@@ -16,15 +16,16 @@ def value(expression, **at):
     return int(scalar_value(expression, {OUTER: at.get("o", 0), INNER: at.get("i", 0)}, {}))
 
 
+@pytest.mark.parametrize("waiting", [0, 3, 11])
 @pytest.mark.parametrize("pieces", [1, 5, 11, 12, 13, 24, 100])
-def test_turns_ask_for_every_piece_once(pieces: int):
+def test_turns_ask_for_every_piece_once(pieces: int, waiting: int):
     turns = Turns((OUTER, INNER))
-    in_turn, limits = turns.divided(pieces)
-    numbers = [value(turns.number, o=o, i=i) for o in range(3) for i in range(4)]
-    assert numbers == list(range(turns.count))
-    used = min([turns.count, *(limit for _, limit in limits)])
-    assert (used - 1) * in_turn < pieces <= used * in_turn
-    assert all(number is not None and limit < turns.count for number, limit in limits)
+    in_turn, limits = turns.divided(pieces, waiting)
+    places = [{"o": o, "i": i} for o in range(3) for i in range(4)]
+    assert [value(turns.number, **at) for at in places] == list(range(turns.count))
+    asking = [at for at in places if all(value(each, **at) < end for each, end in limits)]
+    assert asking == places[waiting : waiting + len(asking)]
+    assert (len(asking) - 1) * in_turn < pieces <= len(asking) * in_turn
 
 
 def test_digits_are_the_iterations_of_nested_loops():

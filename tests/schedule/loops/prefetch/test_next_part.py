@@ -7,6 +7,7 @@ import pytest
 
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.loops.prefetch.fetch import Site
 from relay_tune.schedule.loops.prefetch.next_part import next_part
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.partial_sums import PARTIAL_SUMS
@@ -15,6 +16,7 @@ from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.loops_text import kernel_text
 from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.scalar_value import scalar_value
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import feeds_of
 from tests.schedule.machines import core, with_sizes
@@ -78,6 +80,44 @@ def test_each_line_of_the_next_part_is_asked_for():
     assert found is not None
     assert sorted(rows.all_lines for rows in found.rows) == [256 * 64 // 16, 256 * 96 // 16]
     assert sorted(rows.first for rows in found.rows) == [256 * 64, 256 * 96]
+
+
+def lines_of_turns(outputs: int) -> tuple[list[list[int]], list[int]]:
+    """Where the lines begin that each turn asks for, and how many lines each operand has."""
+    plan = gradient_plan(8, 256, 64, outputs)
+    found = next_part(plan.nests[0], choice_of(plan))
+    assert found is not None
+    part, tile, group = Axis("part", 8), Axis("tile", -(-outputs // 6)), Axis("group", 128)
+    fetches = list(found.fetches(Site({}, (part, tile), (group,))))
+    lines = []
+    for turn in range(tile.extent * group.extent):
+        at = {part: 0, tile: turn // group.extent, group: turn % group.extent}
+        asked = [
+            each
+            for each in fetches
+            if all(scalar_value(number, at, {}) < end for number, end in each.limits)
+        ]
+        places = [place for each in asked for _, place in each.lines]
+        lines.append([int(scalar_value(place, at, {})) for place in places])
+    return lines, [rows.all_lines for rows in found.rows]
+
+
+def test_a_turn_asks_for_one_line_where_there_are_turns_for_all():
+    lines, counts = lines_of_turns(256)
+    assert [len(each) for each in lines[: sum(counts)]] == [1] * sum(counts)
+    assert not any(lines[sum(counts) :])
+    first, second = lines[: counts[0]], lines[counts[0] : sum(counts)]
+    for own, count in zip((first, second), counts, strict=True):
+        begin = own[0][0]
+        assert [each for (each,) in own] == [begin + 16 * n for n in range(count)]
+
+
+def test_operands_are_asked_for_side_by_side_where_turns_are_few():
+    lines, counts = lines_of_turns(96)
+    assert sum(counts) > len(lines)
+    assert [len(each) for each in lines] == [
+        sum(turn < count for count in counts) for turn in range(len(lines))
+    ]
 
 
 def test_code_asks_and_computes_the_same():
