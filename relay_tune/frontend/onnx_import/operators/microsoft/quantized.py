@@ -28,6 +28,7 @@ from relay_tune.frontend.onnx_import.operators.quantized_layers import (
     real_bias,
     translate_qlinear_conv,
 )
+from relay_tune.frontend.onnx_import.operators.recurrent import translate_recurrent
 from relay_tune.frontend.onnx_import.operators.reduction import REDUCTIONS
 from relay_tune.frontend.onnx_import.operators.stored_numbers import real_numbers, stored_numbers
 from relay_tune.frontend.onnx_import.operators.translator import Translator
@@ -167,6 +168,40 @@ def translate_attention(node: OnnxNode, build: Builder) -> list[Expr | None]:
     return attended(node, build, projected, (node.optional(5), node.optional(8), None))
 
 
+def translate_lstm(node: OnnxNode, build: Builder) -> list[Expr | None]:
+    """An LSTM whose weights are stored as integers, [directions, inputs, 4 * hidden].
+
+    Data keep their digits: onnxruntime rounds the input, and each state, to bytes.
+    """
+    given = [node.optional(place) for place in range(12)]
+    weights = [
+        _real_gates(build, node.input(place), *given[first : first + 2])
+        for place, first in ((1, 8), (2, 10))
+    ]
+    inner = replace(standard(node, given[0], *weights, *given[3:8]), operator="LSTM")
+    return translate_recurrent(inner, build)
+
+
+def _real_gates(build: Builder, data: Expr, scale: Expr | None, zero: Expr | None) -> Expr:
+    """Weights of gates as floats, [directions, 4 * hidden, inputs]."""
+    if scale is None:
+        raise ModelError("the weights have no scale.")
+    wide, *parameters = (
+        cast_to(build, each, "float32") for each in (data, scale, zero) if each is not None
+    )
+    factor, *offset = (_of_gates(build, each) for each in parameters)
+    for each in offset:
+        wide = build.call("subtract", wide, each)
+    return build.call("transpose", build.call("multiply", wide, factor), axes=(0, 2, 1))
+
+
+def _of_gates(build: Builder, parameter: Expr) -> Expr:
+    """One number a direction, or one for each of its columns, beside weights of three axes."""
+    if rank_of(parameter) < 2:
+        parameter = build.call("reshape", parameter, newshape=(-1, 1))
+    return build.call("expand_dims", parameter, axis=1)
+
+
 def translate_where(node: OnnxNode, build: Builder) -> Expr:
     """Numbers of one tensor or another, quantized again."""
     left = real_numbers(build, node.input(1), node.input(2), node.optional(3))
@@ -202,5 +237,6 @@ QUANTIZED: Mapping[str, Translator] = {
     "QLinearWhere": translate_where,
     "QAttention": translate_attention,
     "MatMulIntegerToFloat": translate_matmul_integer_to_float,
+    "DynamicQuantizeLSTM": translate_lstm,
     "DynamicQuantizeMatMul": translate_dynamic_quantize_matmul,
 }

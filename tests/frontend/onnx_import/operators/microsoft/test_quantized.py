@@ -133,6 +133,39 @@ def block_file(level: int, weights: np.ndarray, scales: np.ndarray, rows: int) -
     return helper.make_model(graph, opset_imports=versions, ir_version=9)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("columns", [1, 16])
+@pytest.mark.parametrize("direction", ["reverse", "bidirectional"])
+def test_a_recurrent_network_of_integers(
+    check_steps: Check, node_model: NodeModel, dtype: str, columns: int, direction: str
+) -> None:
+    count = 2 if direction == "bidirectional" else 1
+    shape = (count, columns) if columns > 1 else (count,)
+    zero = 3 if columns == 1 else 0  # it refuses others for columns
+    parameters = np.full(shape, 0.01, np.float32), np.full(shape, zero, dtype)
+    lengths = np.array([5, 2], np.int32)
+    state = floats(count, 2, 4)
+    given = (
+        floats(5, 2, 6),
+        numbers(count, 6, 16, dtype=dtype),
+        numbers(count, 4, 16, dtype=dtype),
+    )
+    rest = (floats(count, 32), lengths, state, state, floats(count, 12))
+    inputs = (*given, *rest, *parameters, *parameters)
+    # it rounds the input, and the state of each step, to bytes
+    options = {"direction": direction, "hidden_size": 4}
+    check_steps("DynamicQuantizeLSTM", *inputs, steps=0.05, **options)
+    real = [((each - np.float32(zero)) * 0.01).transpose(0, 2, 1) for each in given[1:]]
+    results = []
+    for operator, domain, arrays in (
+        ("DynamicQuantizeLSTM", "com.microsoft", inputs),
+        ("LSTM", "", (given[0], *real, *rest)),
+    ):
+        model = node_model(operator, arrays, domain=domain, **options)
+        results.append(build(from_onnx(model))(*arrays))
+    np.testing.assert_allclose(*results, atol=1e-6)
+
+
 def grouped_file(bits: int, zero: bool, groups: np.ndarray, size: int = 80) -> tuple:
     """A product whose columns belong to these groups, and its weights in float64.
 
