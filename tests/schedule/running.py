@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,9 @@ from relay_tune.tensor.tensor import Input
 from tests.codegen.guarded_memory import guarded_array, guarded_copy
 
 Array = np.ndarray[Any, Any]
+
+REMEMBERED = 8
+"""Code that is kept: a test runs it on several numbers of threads, and at both ends of a page."""
 
 RUNNABLE = {
     "native": (),
@@ -89,8 +92,8 @@ def run_schedule(
     if in_place is not None:
         read, written = in_place
         arrays[scheduled.program.outputs[written]] = arrays[scheduled.program.inputs[read]]
-    image = compile_text(module_text(scheduled.kernels, target), target)
-    code = LoadedCode([image], [kernel.name for kernel in scheduled.kernels])
+    names = tuple(kernel.name for kernel in scheduled.kernels)
+    code = _code(module_text(scheduled.kernels, target), names, target)
     for kernel in scheduled.kernels:
         types = [ctypes.c_void_p] * len(kernel.arguments) + [ctypes.c_int64] * 2
         function = code.function(kernel.name, *types)
@@ -98,3 +101,8 @@ def run_schedule(
         for thread in range(threads):
             function(*pointers, thread, threads)
     return [arrays[tensor] for tensor in scheduled.program.outputs]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _code(text: str, names: tuple[str, ...], target: Target) -> LoadedCode:
+    return LoadedCode([compile_text(text, target)], names)
