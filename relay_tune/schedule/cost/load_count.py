@@ -248,11 +248,12 @@ def _shares(
     access: Access, step: Axis, unrolled: Mapping[Axis, int], extents: Mapping[Axis, int]
 ) -> bool:
     """Whether points of a tile read in one step what their neighbours read in another."""
-    if access.form is None or not access.form.coefficient(step):
+    apart = 0 if access.form is None else access.form.coefficient(step)
+    if access.form is None or not apart:
         return False
     for axis, extent in extents.items():
-        stride, rest = divmod(access.form.coefficient(axis), access.form.coefficient(step))
-        if extent > 1 and not rest and 0 < stride < unrolled[step]:
+        factor = access.form.terms.get(axis, 0)
+        if extent > 1 and factor % apart == 0 and 0 < factor // apart < unrolled[step]:
             return True
     return False
 

@@ -17,11 +17,22 @@ from relay_tune.schedule.space.space import NestSpace
 class ChoiceCost:
     """The cost of a choice in cycles, found in steps: bounds from below first, the memory last."""
 
-    __slots__ = ("_choice", "_imbalance", "_known", "_penalty", "_space", "_steps", "_tile")
+    __slots__ = (
+        "_ahead",
+        "_choice",
+        "_imbalance",
+        "_known",
+        "_penalty",
+        "_space",
+        "_steps",
+        "_tile",
+    )
 
-    def __init__(self, space: NestSpace, choice: TileChoice) -> None:
+    def __init__(self, space: NestSpace, choice: TileChoice, ahead: bool | None = None) -> None:
+        """The cost of a choice; with `ahead` of one of tiles, whose loops follow when needed."""
         self._space = space
         self._choice = choice
+        self._ahead = ahead
         most = space.machine.vectors.registers + space.machine.coefficients.spare_accumulators
         self._tile = tile = tile_of(space.analysis, choice, space.machine)
         fits = accumulators(tile) <= most
@@ -38,7 +49,10 @@ class ChoiceCost:
 
     def _with_penalties(self) -> float:
         """The bound by arithmetic with all that multiplies it."""
-        space, choice = self._space, self._choice
+        space = self._space
+        if self._ahead is not None:
+            self._choice = space.with_ahead_and_parallel(self._choice, self._ahead)
+        choice = self._choice
         self._penalty, self._imbalance = _penalty(self._tile), _imbalance(space, choice)
         return self._known * self._penalty * self._imbalance
 

@@ -113,7 +113,8 @@ class Descent:
         key = tuple(map(chosen.__getitem__, self._space.names))
         known = self._costs.get(key)
         if known is None:
-            known = self._costs[key] = ChoiceCost(self._space, self._space.decode(chosen))
+            tiles, ahead = self._space.tiles(chosen), bool(chosen["prefetch"])
+            known = self._costs[key] = ChoiceCost(self._space, tiles, ahead)
         return known.below(bound)
 
 

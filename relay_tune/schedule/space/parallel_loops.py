@@ -31,7 +31,7 @@ def with_parallel(
             break
         chunks *= loop.count
         fused += 1
-    return replace(choice, parallel=fused)
+    return replace(choice, parallel=fused) if fused else choice
 
 
 @remembered(REMEMBERED)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 from relay_tune.machine.machine import Machine
@@ -50,29 +51,36 @@ class NestSpace:
 
     def decode(self, chosen: Mapping[str, object]) -> TileChoice:
         """The choice that values stand for."""
-        nest = self.analysis.nest
+        return self.with_ahead_and_parallel(self.tiles(chosen), bool(chosen["prefetch"]))
+
+    def tiles(self, chosen: Mapping[str, object]) -> TileChoice:
+        """The choice that values stand for, on one thread and without prefetches."""
         vector, lanes = pair(chosen["vector"])
-        tile = []
-        for place, axis in enumerate(nest.axes):
-            extent = integer(chosen.get(f"tile{place}", 1))
+        tile, blocks = [], []
+        for place, axis in enumerate(self.analysis.nest.axes):
+            of_tile, of_blocks = _names(place)
             if place == vector:
                 extent = integer(chosen["vectors"]) * lanes
             elif axis in self.analysis.written_out:
                 extent = axis.extent
+            else:
+                extent = integer(chosen.get(of_tile, 1))
             tile.append(min(extent, axis.extent))
-        order = _integers(chosen["order"])
-        blocks = [integer(chosen.get(f"blocks{place}", 1)) for place in range(len(nest.axes))]
-        choice = TileChoice(
+            blocks.append(integer(chosen.get(of_blocks, 1)))
+        return TileChoice(
             vector=vector,
             lanes=lanes,
             tile=tuple(tile),
-            order=order,
+            order=_integers(chosen["order"]),
             blocks=tuple(blocks),
             reduction_order=_integers(chosen["reduction_order"]),
             unroll=integer(chosen["unroll"]),
             parallel=0,
         )
-        if chosen["prefetch"] and fetched_ahead(self.analysis, choice, self.machine):
+
+    def with_ahead_and_parallel(self, choice: TileChoice, prefetch: bool) -> TileChoice:
+        """A choice of tiles with what it fetches ahead, if anything, and its parallel loops."""
+        if prefetch and fetched_ahead(self.analysis, choice, self.machine):
             choice = replace(choice, prefetch=True)
         if self.repeats:
             return choice
@@ -104,6 +112,12 @@ class NestSpace:
         """All combinations, sensible or not."""
         for values in product(*self.values):
             yield dict(zip(self.names, values, strict=True))
+
+
+@cache
+def _names(place: int) -> tuple[str, str]:
+    """The names of the choices of an axis."""
+    return f"tile{place}", f"blocks{place}"
 
 
 def nest_space(
