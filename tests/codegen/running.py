@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.kernels.kernel_module import module_text
-from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import Target, native_target, parse_target
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, literal
 from relay_tune.tensor.loops import Block, Buffer, BufferScope, Kernel, Loop, LoopKind, Statement
 from relay_tune.tensor.run_loops import run_loops
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.touched import touched_tensors
+from tests.codegen.compiled import compiled
 from tests.codegen.guarded_memory import guarded_copy
 
 Array = np.ndarray[Any, Any]
@@ -57,7 +56,7 @@ def run_native(
     """The arrays after `body` has run on copies of them; they end (or begin) at a guarded page."""
     parameters = touched_tensors(body)
     kernel = Kernel("kernel", parameters, parameters, body)
-    code = LoadedCode([compile_text(module_text([kernel], target), target)], ["kernel"])
+    code = compiled(module_text([kernel], target), ("kernel",), target)
     own = {buffer: guarded_copy(array, at_end=at_end) for buffer, array in arrays.items()}
     types = [ctypes.c_void_p] * len(parameters) + [ctypes.c_int64] * 2
     function = code.function("kernel", *types)

@@ -2,15 +2,13 @@
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from relay_tune.building.in_place import with_shared_memory
-from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.kernels.kernel_module import module_text
-from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import Target, native_target, parse_target
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan
@@ -19,12 +17,10 @@ from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.tensor import Input
+from tests.codegen.compiled import compiled
 from tests.codegen.guarded_memory import guarded_array, guarded_copy
 
 Array = np.ndarray[Any, Any]
-
-REMEMBERED = 8
-"""Code that is kept: a test runs it on several numbers of threads, and at both ends of a page."""
 
 RUNNABLE = {
     "native": (),
@@ -93,7 +89,7 @@ def run_schedule(
         read, written = in_place
         arrays[scheduled.program.outputs[written]] = arrays[scheduled.program.inputs[read]]
     names = tuple(kernel.name for kernel in scheduled.kernels)
-    code = _code(module_text(scheduled.kernels, target), names, target)
+    code = compiled(module_text(scheduled.kernels, target), names, target)
     for kernel in scheduled.kernels:
         types = [ctypes.c_void_p] * len(kernel.arguments) + [ctypes.c_int64] * 2
         function = code.function(kernel.name, *types)
@@ -101,8 +97,3 @@ def run_schedule(
         for thread in range(threads):
             function(*pointers, thread, threads)
     return [arrays[tensor] for tensor in scheduled.program.outputs]
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _code(text: str, names: tuple[str, ...], target: Target) -> LoadedCode:
-    return LoadedCode([compile_text(text, target)], names)
