@@ -19,13 +19,20 @@ def to_memory(a: Arithmetic, x: str, dtype: str) -> str:
 
 
 def from_memory(a: Arithmetic, x: str, dtype: str) -> str:
-    """The value of a stored element; `a` has the value type."""
+    """The value of a stored element; `a` has the value type.
+
+    Where vectors are rounded to bfloat16 by an instruction, LLVM sees in this form that one which
+    is rounded again is what was stored.
+    """
     match dtype:
         case "bool":
             stored = a.of("uint8")
             return stored.compare("ne", x, stored.number(0))
         case "float16":
             return a.writer.pure(f"fpext {memory_type('float16', a.lanes)} {x} to {a.type}")
+        case "bfloat16" if a.writer.rounds_bfloats and a.lanes > 1:
+            narrow = a.writer.pure(f"bitcast <{a.lanes} x i16> {x} to <{a.lanes} x bfloat>")
+            return a.writer.pure(f"fpext <{a.lanes} x bfloat> {narrow} to {a.type}")
         case "bfloat16":
             bits = a.of("uint16").convert("zext", x, "uint32")
             shifted = a.of("uint32").binary("shl", bits, a.of("uint32").number(16))

@@ -43,6 +43,17 @@ def test_masked_tails_touch_nothing_beyond(dtype, extent):
     check(body, {x: data(extent, dtype), y: np.zeros(extent, numpy_dtype(dtype))})
 
 
+def test_bfloat16_that_is_only_moved_keeps_its_bits():
+    """The smallest ones, too, which instructions that round take for zeros."""
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    bits = bits[bits & 0x7FFF <= 0x7F80]  # no NaN
+    x, y = (argument(name, bits.size, "bfloat16") for name in ("x", "y"))
+    moved = np.zeros_like(bits).view(numpy_dtype("bfloat16"))
+    body = vectors(Axis("i", bits.size), 16, lambda i: Store(y, (i,), x[i]))
+    found = run_native(body, {x: bits.view(moved.dtype), y: moved})
+    np.testing.assert_array_equal(found[y].view(np.uint16), bits)
+
+
 @pytest.mark.parametrize("dtype", WITHOUT_HALF)
 @pytest.mark.parametrize(
     "index",
