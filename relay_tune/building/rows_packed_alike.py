@@ -91,14 +91,19 @@ class _Choosing:
             return few
         if few is None:
             return own
-        return self._cheapest(primitive, cases, dict.fromkeys(self._leaders(primitive, own, few)))
+        leaders = self._leaders(primitive, cases, own, few)
+        return self._cheapest(primitive, cases, dict.fromkeys(leaders))
 
-    def _leaders(self, primitive: Primitive, own: Schedule, few: Schedule) -> Iterator[Schedule]:
+    def _leaders(
+        self, primitive: Primitive, cases: Sequence[PrimitiveCase], own: Schedule, few: Schedule
+    ) -> Iterator[Schedule]:
         """The schedules as which all parts of a primitive may pack.
 
         Some algorithms read constants as one of few rows packs them that has tiles of a width.
+        Others are for many rows alone, as products on matrix registers are.
         """
-        if own.algorithm == DIRECT or own.algorithm.packing(few.choices) is None:
+        is_apart = own.algorithm.packing(few.choices) is None
+        if own.algorithm == DIRECT or (is_apart and all(self._offers(c, own) for c in cases)):
             yield own
         yield few
         if few.algorithm != DIRECT:
@@ -142,6 +147,10 @@ class _Choosing:
 
     def _plan(self, primitive: Primitive) -> Plan:
         return plan_program(primitive.program).with_accuracy(self.accuracy)
+
+    def _offers(self, case: PrimitiveCase, own: Schedule) -> bool:
+        """Whether a case may have the algorithm of a schedule."""
+        return own.algorithm in self._plan(case.primitive).algorithms_on(machine_of(self.target))
 
     def _packed(self, primitive: Primitive, leader: Schedule) -> Primitive:
         return replace(primitive, plan=self._plan(primitive).with_packing(leader))

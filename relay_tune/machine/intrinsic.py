@@ -39,6 +39,8 @@ class Emission:
     Attributes:
         begin: `begin(writer, rows, widths)` before the first use of registers, which have so many
             rows of so many bytes; 0 stands for whole rows, which all are where no widths are given.
+            Rows that only a run knows are the name of an LLVM value, the same for all such
+            registers; they are at least one and no more than a register has.
         end: after the last one.
         clear: `clear(writer, register)`.
         load: `load(writer, side, register, pointer, stride)` of an operand.
@@ -47,7 +49,7 @@ class Emission:
         marker: what stands in every text with such instructions.
     """
 
-    begin: Callable[[InstructionWriter, Sequence[int], Sequence[int]], None]
+    begin: Callable[[InstructionWriter, Sequence[int | str], Sequence[int]], None]
     end: Callable[[InstructionWriter], None]
     clear: Callable[[InstructionWriter, int], None]
     load: Callable[[InstructionWriter, Side, int, str, int], None]

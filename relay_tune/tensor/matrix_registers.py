@@ -18,11 +18,11 @@ from relay_tune.tensor.loops import Statement
 
 @dataclass(frozen=True, eq=False, slots=True)
 class MatrixRegisters(Statement):
-    """Registers during `body`; no others stand inside.
+    """Registers during `body`; those that stand inside take their place there.
 
     Attributes:
         pattern: what they are for.
-        rows: of each of them.
+        rows: of each of them; all that are no numbers are one size.
         body: what uses them.
         lengths: the elements in a row of each of them; 0 where rows are whole, which all are where
             it is empty. Those of left operands may be shorter.

@@ -65,8 +65,10 @@ class _Machine:
                 self._buffers[buffer] = np.zeros(buffer.shape, numpy_dtype(buffer.dtype))
                 self.run(statement.body)
             case MatrixRegisters():
+                around = getattr(self, "_held", statement)
                 self._pattern, self._held = statement.pattern, statement
                 self.run(statement.body)
+                self._pattern, self._held = around.pattern, around
             case MatrixClear():
                 shape = self._held.rows[statement.register], self._pattern.columns
                 dtype = numpy_dtype(self._pattern.result)

@@ -17,6 +17,7 @@ from relay_tune.tensor.matrix_registers import (
     MatrixRegisters,
     MatrixStore,
 )
+from relay_tune.tensor.size import is_symbolic
 
 
 class MatrixWriter:
@@ -29,17 +30,25 @@ class MatrixWriter:
         self._values = values
         self._emissions = {each.pattern: each.emission for each in intrinsics}
         self._emission: Emission
+        self._open: list[MatrixRegisters] = []
 
     def begin(self, node: MatrixRegisters) -> None:
         """Write what comes before the first use of the registers."""
+        self._open.append(node)
         self._emission = self._of_pattern(node.pattern)
         element = BYTES[node.pattern.left]
         widths = tuple(length * element for length in node.lengths)
-        self._emission.begin(self._values.writer, node.rows, widths)
+        writer = self._values.writer
+        rows = tuple(writer.size(each) if is_symbolic(each) else each for each in node.rows)
+        self._emission.begin(writer, rows, widths)
 
     def end(self) -> None:
-        """Write what comes after the last use."""
-        self._emission.end(self._values.writer)
+        """Write what comes after the last use: the registers around these are as they were."""
+        self._open.pop()
+        if self._open:
+            self.begin(self._open.pop())
+        else:
+            self._emission.end(self._values.writer)
 
     def clear(self, node: MatrixClear) -> None:
         """Write zeros."""

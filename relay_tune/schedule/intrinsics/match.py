@@ -24,6 +24,7 @@ from relay_tune.schedule.nests.nest import Nest, with_roots
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Binary, Cast, Load, Scalar
 from relay_tune.tensor.index import simplify
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import substitute
 
 FEW_ROWS = 13 / 16
@@ -71,7 +72,12 @@ class IntrinsicMatch:
 
     @property
     def register_rows(self) -> int:
-        """The rows of a register, so that the last one is nearly as full as the others."""
+        """The rows of a register, so that the last one is nearly as full as the others.
+
+        All that it has where only a run knows how many rows there are.
+        """
+        if is_symbolic(self.row.extent):
+            return self.pattern.rows
         return balanced_rows(self.row.extent, self.pattern.rows)
 
     @property

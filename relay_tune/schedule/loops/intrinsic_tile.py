@@ -14,6 +14,7 @@ for rows of the tile
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from relay_tune.machine.pattern import Side
 from relay_tune.schedule.choice import TileChoice
@@ -40,6 +41,7 @@ from relay_tune.tensor.matrix_registers import (
     MatrixRegisters,
     MatrixStore,
 )
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads, replace_nodes, sub_expressions, substitute
 
 
@@ -50,6 +52,7 @@ class IntrinsicTile:
         nest = match.nest
         self.nest = nest
         self.match = match
+        self.choice = choice
         self.pattern = match.pattern
         self.vector_axis = match.column
         self.packed: dict[Load, PackedLoad] = {}
@@ -62,13 +65,17 @@ class IntrinsicTile:
         order = (nest.reduction[place] for place in choice.reduction_order)
         self.steps = [axis for axis in order if axis in outer]
 
-    def configured(self, body: Statement) -> Statement:
-        """`body` with the registers that its tiles use."""
+    def lanes(self, axis: Axis) -> int:
+        """The points of an open axis that are computed at once: the rows of a register."""
+        return self.match.register_rows if axis is self.match.row else 1
+
+    def configured(self, body: Statement, own_rows: int | None = None) -> Statement:
+        """`body` with the registers that its tiles use, those of results with so many rows."""
         counts = [0] * self.pattern.registers
+        rows = self.match.register_rows if own_rows is None else own_rows
         for register in range(self.match.registers(self.rows, self.blocks)):
             is_right = self._right(0, 0) <= register < self._left(0)
-            own_rows = self.match.register_rows
-            counts[register] = self.match.right_rows if is_right else own_rows
+            counts[register] = self.match.right_rows if is_right else rows
         steps = self.match.register_steps
         if steps == self.pattern.steps:
             return MatrixRegisters(self.pattern, tuple(counts), body)
@@ -77,11 +84,19 @@ class IntrinsicTile:
         return MatrixRegisters(self.pattern, tuple(counts), body, tuple(lengths))
 
     def statement(self, bindings: dict[Axis, TilePosition], outer: Sequence[Axis]) -> Statement:
-        """The tile at these places."""
+        """The tile at these places; registers of fewer rows, where only a run knows how many."""
+        rows = bindings[self.match.row].extent
+        if is_symbolic(rows):
+            return self.configured(self._tile([0], bindings, outer), rows)
+        return self._tile(_starts(rows, self.match.register_rows), bindings, outer)
+
+    def _tile(
+        self, starts: Sequence[int], bindings: dict[Axis, TilePosition], outer: Sequence[Axis]
+    ) -> Statement:
+        """A tile whose registers of results begin at these rows of it."""
         match = self.match
         block = match.block
         columns = bindings[block].extent if block is not None else 1
-        starts = _starts(bindings[match.row].extent, match.register_rows)
         at = {axis: binding.base for axis, binding in bindings.items()}
         inside = (match.column, match.steps, match.group)
         at |= {axis: literal(0, INDEX) for axis in inside if axis is not None}
@@ -229,6 +244,16 @@ class IntrinsicTile:
         for node, axis in named.items():
             body = Let(axis, substitute(node, values), body)
         return body
+
+
+def of_whole_registers(choice: TileChoice, match: IntrinsicMatch) -> TileChoice:
+    """A choice for example sizes with tiles of whole registers along rows of an open number."""
+    place, rows = match.nest.axes.index(match.row), match.register_rows
+    if not is_symbolic(match.row.extent):
+        return choice
+    tile = list(choice.tile)
+    tile[place] = -(-tile[place] // rows) * rows
+    return replace(choice, tile=tuple(tile))
 
 
 def _interleaved(step: Sequence[Statement], fetched: Sequence[Statement]) -> list[Statement]:

@@ -69,7 +69,8 @@ def edge_tiles(extent: int, tile: int, lanes: int) -> Iterator[EdgeTile]:
         part //= 2
     if lanes > 1:
         left = extent % lanes
-        yield EdgeTile(extent - left, left, binary("lt", index_value(extent - left), extent))
+        if left != 0:
+            yield EdgeTile(extent - left, left, binary("lt", index_value(extent - left), extent))
         return
     left = rest % exact if tile > exact else rest
     for count in range(1, min(tile, exact)):

@@ -115,6 +115,10 @@ class RegisterTile:
             axes_of(*(index for each in self.ahead for index in each.load.indices))
         )
 
+    def lanes(self, axis: Axis) -> int:
+        """The points of an open axis that are computed at once."""
+        return self.choice.lanes if axis is self.vector_axis else 1
+
     def statement(self, bindings: dict[Axis, TilePosition], outer: Sequence[Axis]) -> Statement:
         """The tile at these places; `outer` are the loops around it."""
         if self.choice.vector == -2:

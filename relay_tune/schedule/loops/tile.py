@@ -16,7 +16,7 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.match import intrinsic_match
-from relay_tune.schedule.loops.intrinsic_tile import IntrinsicTile
+from relay_tune.schedule.loops.intrinsic_tile import IntrinsicTile, of_whole_registers
 from relay_tune.schedule.loops.loop_shapes import loop_over, parallel_loop
 from relay_tune.schedule.loops.open_axes import edge_tiles, open_choice
 from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
@@ -63,10 +63,10 @@ def tile_nest(
 ) -> TiledNest:
     """Apply a choice to a nest, which also fetches what others of its group touch."""
     match = intrinsic_match(nest)
-    if match is not None:
-        tile = IntrinsicTile(match, choice)
-        return TiledNest(tile.configured(_Tiler(nest, choice, tile).run().body))
     choice = open_choice(choice, nest.axes, nest.reduction)
+    if match is not None:
+        tile = IntrinsicTile(match, of_whole_registers(choice, match))
+        return TiledNest(tile.configured(_Tiler(nest, tile.choice, tile).run().body))
     return _Tiler(nest, choice, RegisterTile(nest, choice, constants, for_others)).run()
 
 
@@ -154,7 +154,7 @@ class _Tiler:
     ) -> Statement:
         """A whole tile of an open axis, or those behind the last whole one."""
         tile = self.tiles[axis]
-        lanes = self.choice.lanes if axis is self.tile.vector_axis else 1
+        lanes = self.tile.lanes(axis)
         edges: list[Statement] = []
         for edge in edge_tiles(axis.extent, tile, lanes):
             base = Axis(f"{axis.name}_e", axis.extent)

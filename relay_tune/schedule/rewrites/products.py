@@ -26,7 +26,7 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.scalar_value import values_over
-from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.size import is_symbolic, nominal
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of, substitute
 
@@ -114,11 +114,16 @@ FLOATS = FactorTypes("float32", "float32", "float32")
 
 
 def match_product(
-    stage: Tensor, constants: Container[Tensor], types: FactorTypes = FLOATS
+    stage: Tensor,
+    constants: Container[Tensor],
+    types: FactorTypes = FLOATS,
+    *,
+    open_rows: bool = False,
 ) -> Product | None:
     """The product that a stage computes, or None if it is none whose weights are used enough.
 
-    All of its sizes are numbers, its elements of these types. Constant weights depend on no rows.
+    All of its sizes are numbers, but for those of rows with `open_rows`, its elements of these
+    types. Constant weights depend on no rows.
     """
     if not isinstance(stage, Computed) or len(stage.shape) < 2 or stage.dtype != types.sums:
         return None
@@ -126,7 +131,7 @@ def match_product(
         data, weight = map(_of_type, loads, (types.data, types.weight))
         if data is None or weight is None:
             continue
-        found = _matched(stage, total, data, weight)
+        found = _matched(stage, total, data, weight, open_rows)
         if found is not None and _is_worth_it(found, weight.tensor in constants):
             return found
     return None
@@ -177,13 +182,16 @@ def as_stored(load: Load) -> Load:
 def _is_worth_it(product: Product, is_constant: bool) -> bool:
     """Whether weights are used often enough for another form of them to be made."""
     if is_constant:
-        return not product.shared and product.uses >= LEAST_ROWS
-    return product.uses >= LEAST_USES
+        return not product.shared and nominal(product.uses) >= LEAST_ROWS
+    return nominal(product.uses) >= LEAST_USES
 
 
-def _matched(stage: Computed, total: Reduce, data: Load, weight: Load) -> Product | None:
+def _matched(
+    stage: Computed, total: Reduce, data: Load, weight: Load, open_rows: bool
+) -> Product | None:
     steps, column = set(total.axes), stage.axes[-1]
-    if any(map(is_symbolic, (*stage.shape, *(axis.extent for axis in steps)))):
+    known = stage.shape[-1:] if open_rows else stage.shape
+    if any(map(is_symbolic, (*known, *(axis.extent for axis in steps)))):
         return None
     if not {*steps, column} <= set(axes_of(weight)) or column in axes_of(data):
         return None
@@ -195,5 +203,5 @@ def _matched(stage: Computed, total: Reduce, data: Load, weight: Load) -> Produc
         assert form is not None
         for axis in total.axes:
             strides[axis] += form.coefficient(axis) * prod(data.tensor.shape[place + 1 :])
-    ordered = sorted(total.axes, key=lambda axis: -abs(strides[axis]))
+    ordered = sorted(total.axes, key=lambda axis: -abs(nominal(strides[axis])))
     return Product(stage, data, weight, tuple(ordered))

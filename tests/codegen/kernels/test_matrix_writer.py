@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from math import prod
@@ -16,6 +17,7 @@ from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.kernels.kernel_writer import write_kernel
 from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.errors import BuildError
+from relay_tune.ir.dim import Symbol
 from relay_tune.machine.pattern import BFLOAT16_PAIRS, Side
 from relay_tune.targets.x86.amx.description import matrix_description
 from relay_tune.targets.x86.amx.emission import ASKED
@@ -29,6 +31,7 @@ from relay_tune.tensor.matrix_registers import (
     MatrixStore,
 )
 from relay_tune.tensor.run_loops import run_loops
+from relay_tune.tensor.size import symbolic_size
 from tests.codegen.running import NATIVE, argument, loop, number, run_native
 
 SERVER = parse_target("x86_64-linux-gnu:sapphirerapids")
@@ -111,6 +114,26 @@ def test_a_description_has_one_palette_and_eight_registers() -> None:
 def test_equal_descriptions_are_stored_once() -> None:
     text = module_text([kernel("first"), kernel("second")], SERVER)
     assert text.count("@matrix_rows_13_0_0_0_13_16_0_0 = ") == 1
+
+
+def test_registers_inside_of_others_have_as_many_rows_as_a_run_says() -> None:
+    """Those around them are described again behind them."""
+    size = symbolic_size(Symbol("n"), 9)
+    buffer = argument("result", (size, 16))
+    at = (number(0), number(0))
+    tile = Block((MatrixClear(0), MatrixStore(0, buffer, at, 16)))
+    few = MatrixRegisters(BFLOAT16_PAIRS, (size % 16, 0, 0, 0, size % 16, 16, 0, 0), tile)
+    whole = MatrixRegisters(BFLOAT16_PAIRS, (16, 0, 0, 0, 16, 16, 0, 0), Block((tile, few, tile)))
+    own = Kernel("kernel", (buffer,), (buffer,), whole, sizes=("n",))
+    found = write_kernel(own, intrinsics=SERVER.intrinsics)
+    calls = [line for line in found.text.splitlines() if "call void @llvm.x86.ldtilecfg" in line]
+    usual = "ldtilecfg(ptr @matrix_rows_16_0_0_0_16_16_0_0)"
+    assert [usual in call for call in calls] == [True, False, True]
+    assert "getelementptr [64 x i8], ptr @matrix_rows_n_0_0_0_n_16_0_0, i64 %" in found.text
+    (table,) = (each for each in found.declarations if "@matrix_rows_n_" in each)
+    assert "constant [17 x [64 x i8]]" in table
+    rows = [text[-3 * 16 : -3 * 16 + 3] for text in re.findall(r'c"([^"]*)"', table)]
+    assert rows == [f"\\{n:02X}" for n in range(17)]
 
 
 @pytest.mark.parametrize("name", ["haswell", "x86-64-v4", "sapphirerapids:-amx-bf16"])

@@ -23,6 +23,7 @@ from relay_tune.schedule.intrinsics.match import IntrinsicMatch, offset_of
 from relay_tune.schedule.loops.prefetch.fetch import Fetch, Turns
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import substitute
 
 
@@ -30,13 +31,16 @@ def sharing_tiles(match: IntrinsicMatch, choice: TileChoice) -> tuple[int, ...] 
     """The places of the loops over tiles that read what one block of columns needs.
 
     None if nothing can be fetched for them. Something can where the next tile is of another block
-    only after all that share this one.
+    only after all that share this one, which are a known number.
     """
     loops = outer_loops(match.nest.axes, choice)
     over_blocks = [n for n, loop in enumerate(loops) if _is_block(match, loop)]
     if len(over_blocks) != 1 or loops[over_blocks[0]].tiles > 1:
         return None
-    inside = [n for n in range(over_blocks[0] + 1, len(loops)) if loops[n].count > 1]
+    inner = range(over_blocks[0] + 1, len(loops))
+    if any(is_symbolic(loops[n].count) for n in inner):
+        return None
+    inside = [n for n in inner if loops[n].count > 1]
     is_spread = prod(loops[n].count for n in inside) <= _lines_of_step(match)
     return tuple(inside) if is_spread else None
 

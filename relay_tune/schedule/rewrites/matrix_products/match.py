@@ -15,7 +15,9 @@ LEAST_STEPS = 16
 
 def match_matrix_product(stage: Tensor, constants: Container[Tensor], form: Form) -> Product | None:
     """The product that a stage computes, or None if it is none that fills registers."""
-    found = (match_product(stage, constants, types) for types in _stored_types(form))
+    found = (
+        match_product(stage, constants, types, open_rows=True) for types in _stored_types(form)
+    )
     product = next((each for each in found if each is not None), None)
     if product is None or product.stage.shape[-1] < form.columns:
         return None

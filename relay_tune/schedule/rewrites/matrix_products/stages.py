@@ -41,6 +41,7 @@ from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, binary, cast, reduce, select
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import Array
+from relay_tune.tensor.size import nominal
 from relay_tune.tensor.tensor import Computed, compute, input_tensor
 
 TERMS = {
@@ -54,7 +55,7 @@ TERMS = {
 def multiplications(program: TensorProgram, form: Form) -> int:
     """How many multiplications matrix registers can take over."""
     return sum(
-        prod((*product.stage.shape, *(axis.extent for axis in product.steps)))
+        nominal(prod((*product.stage.shape, *(axis.extent for axis in product.steps))))
         for product in _products(program, form)
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 ROW_BYTES = 64
+MOST_ROWS = 16
 _PALETTE = 1
 
 
@@ -24,3 +25,10 @@ def matrix_description(rows: Sequence[int], widths: Sequence[int] = ()) -> str:
     )
     text = "".join(f"\\{byte:02X}" for byte in data)
     return f'[{len(data)} x i8] c"{text}"'
+
+
+def matrix_descriptions(rows: Sequence[int | None], widths: Sequence[int] = ()) -> str:
+    """Constants for 0, 1 .. 16 rows of the registers that have None, one after the other."""
+    every = range(MOST_ROWS + 1)
+    each = [matrix_description([n if r is None else r for r in rows], widths) for n in every]
+    return f"[{len(each)} x [64 x i8]] [{', '.join(f'[64 x i8] {text[10:]}' for text in each)}]"

@@ -13,7 +13,7 @@ from relay_tune.machine.intrinsic import Emission, InstructionWriter
 from relay_tune.machine.pattern import Side
 from relay_tune.machine.permission import Permission
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.targets.x86.amx.description import matrix_description
+from relay_tune.targets.x86.amx.description import matrix_description, matrix_descriptions
 
 PERMISSION = Permission(prefix="amx-", call=158, arguments=(0x1023, 18), state=0x60000)
 """ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILE_DATA: the component of the state that holds the
@@ -23,13 +23,22 @@ ASKED = "matrix_permission"
 """Whether a module's kernels have asked for the registers."""
 
 
-def _begin(writer: InstructionWriter, rows: Sequence[int], widths: Sequence[int]) -> None:
+def _begin(writer: InstructionWriter, rows: Sequence[int | str], widths: Sequence[int]) -> None:
     """Describe the registers."""
     _ask(writer)
-    name = f"matrix_rows_{'_'.join(map(str, (*rows, *widths)))}"
-    description = matrix_description(rows, widths)
+    found = [each for each in rows if isinstance(each, str)]
+    words = ("n" if isinstance(each, str) else each for each in rows)
+    name = f"matrix_rows_{'_'.join(map(str, (*words, *widths)))}"
+    if found:
+        description = matrix_descriptions([None if e in found else int(e) for e in rows], widths)
+    else:
+        description = matrix_description([int(each) for each in rows], widths)
     writer.declarations.add(f"@{name} = private unnamed_addr constant {description}, align 64")
-    _instruction(writer, "ldtilecfg", f"ptr @{name}", "ptr")
+    pointer = f"@{name}"
+    if found:
+        pointer = writer.fresh("rows")
+        writer.line(f"{pointer} = getelementptr [64 x i8], ptr @{name}, i64 {found[0]}")
+    _instruction(writer, "ldtilecfg", f"ptr {pointer}", "ptr")
 
 
 def _end(writer: InstructionWriter) -> None:

@@ -37,8 +37,11 @@ from tests.schedule.products import (
 
 FORM = split_floats_form(2)
 
+OPEN = "open rows"
+"""No product elsewhere; a register may have any number of rows."""
+
 DIFFERS = {
-    **NO_PRODUCTS,
+    **{case: program for case, program in NO_PRODUCTS.items() if case != OPEN},
     "8 columns": convolution(shape=(1, 6, 5, 32, 8)),
     "fifteen steps": product(8, 15, 16),
 }
@@ -56,6 +59,13 @@ def test_matches(case: str) -> None:
     program = PRODUCTS[case]()
     assert len(products_of(program)) == 1
     assert {BF16X3(), BF16X6()} <= set(matrix_products(program))
+
+
+def test_the_number_of_rows_may_be_open() -> None:
+    program = NO_PRODUCTS[OPEN]()
+    assert len(products_of(program)) == 1
+    assert multiplications(program, FORM) == 8 * 32 * 16  # in the example
+    assert matrix_products(program)
 
 
 @pytest.mark.parametrize("case", DIFFERS)

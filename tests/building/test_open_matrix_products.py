@@ -1,0 +1,63 @@
+"""Products on matrix registers whose number of rows only a run knows."""
+
+import numpy as np
+import pytest
+
+from relay_tune.building import primitives
+from relay_tune.building.build import build
+from relay_tune.codegen.target import native_target
+from relay_tune.frontend.relay_text import parse
+from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.transform.bind_parameters import BindParameters
+from tests.building.open_programs import floats
+
+pytestmark = pytest.mark.skipif(not native_target().intrinsics, reason="needs matrix registers")
+
+DENSE = """
+def @main(%x: Tensor[(n, m, 256), float32], %w: Tensor[(256, 256), float32]) {
+  nn.relu(nn.dense(%x, %w))
+}
+"""
+IMAGES = """
+def @main(%x: Tensor[(n, 256, 7, 7), float32], %w: Tensor[(256, 256, 1, 1), float32]) {
+  nn.relu(nn.conv2d(%x, %w, channels=256, kernel_size=[1, 1]))
+}
+"""
+WHOLE = """
+def @main(%x: Tensor[(n, 784, 256), float32], %w: Tensor[(256, 256), float32]) {
+  nn.relu(nn.dense(%x, %w))
+}
+"""
+BYTES = """
+def @main(%x: Tensor[(n, m, 256), uint8], %w: Tensor[(256, 256), int8]) {
+  nn.dense(%x, %w, out_dtype="int32")
+}
+"""
+CASES = {
+    "dense": (DENSE, (256, 256), [(1, n, 256) for n in (1, 7, 15, 16, 17, 31, 33, 50)]),
+    "two sizes": (DENSE, (256, 256), [(3, 5, 256), (2, 40, 256), (9, 13, 256)]),
+    "images": (IMAGES, (256, 256, 1, 1), [(n, 256, 7, 7) for n in (1, 2, 5, 9)]),
+    "whole registers": (WHOLE, (256, 256), [(n, 784, 256) for n in (1, 2, 3)]),
+    "bytes": (BYTES, (256, 256), [(n, m, 256) for n, m in ((1, 1), (1, 17), (3, 5), (2, 40))]),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("case", CASES)
+def test_any_number_of_rows(case: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, weights, shapes = CASES[case]
+    is_bytes = case == "bytes"
+    written: list[str] = []
+    write = primitives.module_text
+    monkeypatch.setattr(
+        primitives, "module_text", lambda *args: written.append(write(*args)) or written[-1]
+    )
+    rng = np.random.default_rng(1)
+    w = rng.integers(-99, 99, weights).astype("int8") if is_bytes else floats(*weights)
+    module = BindParameters({"w": w})(parse(text))
+    model = build(module, threads=threads)
+    assert any("i64 %n0" in each and "@llvm.x86.tdpb" in each for each in written)
+    for shape in shapes:
+        x = rng.integers(0, 255, shape).astype("uint8") if is_bytes else floats(*shape)
+        expected = np.asarray(interpret(module, x))
+        np.testing.assert_allclose(model(x), expected, rtol=0, atol=1e-5 * np.abs(expected).max())
