@@ -71,13 +71,17 @@ class Block(Statement):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Loop(Statement):
-    """`axis` runs over begin .. end-1."""
+    """`axis` runs over begin .. end-1.
+
+    `share` stands for the begin and the end of what one thread runs of it, if it is to be known.
+    """
 
     axis: Axis
     begin: Scalar
     end: Scalar
     body: Statement
     kind: LoopKind = LoopKind.SERIAL
+    share: tuple[Axis, Axis] | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -53,7 +53,10 @@ def _statement(statement: Statement, indent: str) -> Lines:
         case Loop():
             kind = "for" if statement.kind is LoopKind.SERIAL else statement.kind.value
             begin, end = _index(statement.begin), _index(statement.end)
-            yield f"{indent}{kind} {statement.axis.name} in {begin} .. {end}"
+            share = ""
+            if statement.share is not None:
+                share = ", a thread's share {} .. {}".format(*(a.name for a in statement.share))
+            yield f"{indent}{kind} {statement.axis.name} in {begin} .. {end}{share}"
             yield from _statement(statement.body, inner)
         case Let():
             yield f"{indent}{statement.axis.name} = {_index(statement.value)}"

@@ -111,7 +111,10 @@ class _Machine:
         self._registers[node.into] = self._registers[node.into] + product
 
     def _run_loop(self, loop: Loop) -> None:
-        for value in range(int(self._value(loop.begin)), int(self._value(loop.end))):
+        begin, end = self._value(loop.begin), self._value(loop.end)
+        if loop.share is not None:
+            self._axes.update(zip(loop.share, (begin, end), strict=True))
+        for value in range(int(begin), int(end)):
             self._axes[loop.axis] = np.asarray(value, np.int64)
             self.run(loop.body)
 

@@ -10,7 +10,7 @@ from relay_tune.codegen.kernels.value_writer import ValueWriter
 from relay_tune.codegen.kernels.vector_lanes import LANE, VectorContext
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine, constant
-from relay_tune.tensor.expression import Literal, Scalar
+from relay_tune.tensor.expression import Axis, Literal, Scalar
 from relay_tune.tensor.loops import Loop, LoopKind
 from relay_tune.tensor.size import is_integer, is_symbolic, surely_less
 
@@ -68,6 +68,8 @@ class LoopWriter:
         high = w.size(end) if end is not None else self._bound(loop.end)
         if loop.kind is LoopKind.PARALLEL:
             low, high = self._share(low, high)
+        if loop.share is not None:
+            self._bind_share(loop.share, low, high)
         self.values.loads.pending.flush()
         label = w.fresh("loop").removeprefix("%")
         is_open = begin is None or end is None or is_symbolic(end - begin)
@@ -105,6 +107,12 @@ class LoopWriter:
         if may_be_empty:
             self.carried.leave(initial, before, latch)
         self.edges.crossed(loop.body)
+
+    def _bind_share(self, share: tuple[Axis, Axis], low: str, high: str) -> None:
+        """Let axes stand for the ends of what this thread runs."""
+        for axis, bound in zip(share, (low, high), strict=True):
+            self.values.writer.bind(bound, 0, axis.extent - 1)
+            self.values.indices.environment[axis] = Affine({bound: 1})
 
     def _bound(self, bound: Scalar) -> str:
         return self.values.evaluate(bound).text

@@ -7,8 +7,10 @@ for reduction axes in order
     for left operands
       results += left * right
 local tile = results
-for rows of the tile
-  store the epilogue of the local tile             vectors along the columns
+the epilogue of the local tile                     `relay_tune.schedule.loops.intrinsic_epilogue`
+
+In a loop over tiles the epilogue stands between the products of the next tile, whose steps each do
+a share of it: matrix registers and vector registers are busy at the same time.
 """
 
 from __future__ import annotations
@@ -19,20 +21,18 @@ from dataclasses import replace
 from relay_tune.machine.pattern import Side
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch
+from relay_tune.schedule.loops.intrinsic_epilogue import IntrinsicEpilogue, register_starts
 from relay_tune.schedule.loops.loop_shapes import loop_over
 from relay_tune.schedule.loops.packed_loads import PackedLoad
 from relay_tune.schedule.loops.prefetch.right_operands import next_blocks, sharing_tiles
 from relay_tune.schedule.loops.tile_points import TilePosition
-from relay_tune.tensor.expression import INDEX, Axis, Binary, Load, Scalar, literal
+from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, literal
 from relay_tune.tensor.loops import (
     Allocate,
     Block,
     Buffer,
     BufferScope,
-    Let,
-    LoopKind,
     Statement,
-    Store,
 )
 from relay_tune.tensor.matrix_registers import (
     MatrixClear,
@@ -42,7 +42,7 @@ from relay_tune.tensor.matrix_registers import (
     MatrixStore,
 )
 from relay_tune.tensor.size import is_symbolic
-from relay_tune.tensor.walk import loads, replace_nodes, sub_expressions, substitute
+from relay_tune.tensor.walk import substitute
 
 
 class IntrinsicTile:
@@ -64,6 +64,13 @@ class IntrinsicTile:
         outer = match.outer_reduction
         order = (nest.reduction[place] for place in choice.reduction_order)
         self.steps = [axis for axis in order if axis in outer]
+        self.results = Buffer(
+            name="products",
+            shape=(self.rows * match.register_rows, self.blocks * self.pattern.columns),
+            dtype=self.pattern.result,
+            scope=BufferScope.LOCAL,
+        )
+        self.epilogue = IntrinsicEpilogue(match, self.results)
 
     def lanes(self, axis: Axis) -> int:
         """The points of an open axis that are computed at once: the rows of a register."""
@@ -85,46 +92,41 @@ class IntrinsicTile:
 
     def statement(self, bindings: dict[Axis, TilePosition], outer: Sequence[Axis]) -> Statement:
         """The tile at these places; registers of fewer rows, where only a run knows how many."""
+        parts = self.products(bindings, outer), self.epilogue.whole(bindings)
+        whole = Allocate(self.results, Block(parts))
         rows = bindings[self.match.row].extent
-        if is_symbolic(rows):
-            return self.configured(self._tile([0], bindings, outer), rows)
-        return self._tile(_starts(rows, self.match.register_rows), bindings, outer)
+        return self.configured(whole, rows) if is_symbolic(rows) else whole
 
-    def _tile(
-        self, starts: Sequence[int], bindings: dict[Axis, TilePosition], outer: Sequence[Axis]
+    def products(
+        self,
+        bindings: dict[Axis, TilePosition],
+        outer: Sequence[Axis],
+        beside: Statement | None = None,
     ) -> Statement:
-        """A tile whose registers of results begin at these rows of it."""
+        """The products of the tile at these places, with `beside` in each step."""
         match = self.match
-        block = match.block
-        columns = bindings[block].extent if block is not None else 1
+        columns = bindings[match.block].extent if match.block is not None else 1
+        starts = register_starts(bindings[match.row].extent, match.register_rows)
         at = {axis: binding.base for axis, binding in bindings.items()}
         inside = (match.column, match.steps, match.group)
         at |= {axis: literal(0, INDEX) for axis in inside if axis is not None}
-        results = Buffer(
-            name="products",
-            shape=(self.rows * match.register_rows, self.blocks * self.pattern.columns),
-            dtype=self.pattern.result,
-            scope=BufferScope.LOCAL,
-        )
         cells = [(row, column) for row in range(len(starts)) for column in range(columns)]
         step = list(self._step(at, starts, columns))
         if self.sharing is not None:
             step = _interleaved(
                 step, next_blocks(match, self.sharing, at, outer, columns).prefetches
             )
+        if beside is not None:
+            step.append(beside)
         body: Statement = Block(tuple(step))
         for axis in reversed(self.steps):
             body = loop_over(axis, body)
-        return Allocate(
-            results,
-            Block(
-                (
-                    *(MatrixClear(self._result(*cell)) for cell in cells),
-                    body,
-                    *(self._kept(results, starts, cell) for cell in cells),
-                    self._finish(results, bindings, -min(starts[0], 0), columns),
-                )
-            ),
+        return Block(
+            (
+                *(MatrixClear(self._result(*cell)) for cell in cells),
+                body,
+                *(self._kept(starts, cell) for cell in cells),
+            )
         )
 
     def _result(self, row: int, column: int) -> int:
@@ -202,48 +204,11 @@ class IntrinsicTile:
         stride = self.pattern.row_elements(Side.RIGHT)
         return MatrixLoad(Side.RIGHT, self._right(part, column), load.tensor, (index,), stride)
 
-    def _kept(self, results: Buffer, starts: Sequence[int], cell: tuple[int, int]) -> Statement:
+    def _kept(self, starts: Sequence[int], cell: tuple[int, int]) -> Statement:
         row, column = cell
         place = starts[row] - min(starts[0], 0)
         indices = (literal(place, INDEX), literal(column * self.pattern.columns, INDEX))
-        return MatrixStore(self._result(row, column), results, indices, results.shape[-1])
-
-    def _finish(
-        self, results: Buffer, bindings: Mapping[Axis, TilePosition], first: int, columns: int
-    ) -> Statement:
-        """Store what becomes of the products; those of the tile begin in row `first`."""
-        match = self.match
-        row = Axis(f"{match.row.name}_i", bindings[match.row].extent)
-        parts: list[Statement] = []
-        for column in range(columns):
-            lane = Axis(f"{match.column.name}_l", self.pattern.columns)
-            values = {axis: binding.base for axis, binding in bindings.items()}
-            values[match.row] = values[match.row] + row
-            values[match.column] = lane
-            if match.block is not None:
-                values[match.block] = values[match.block] + column
-            reduced = results[(row + first, lane + column * self.pattern.columns)]
-            parts.append(loop_over(lane, self._stored(values, reduced), LoopKind.VECTOR))
-        return loop_over(row, parts[0] if len(parts) == 1 else Block(tuple(parts)))
-
-    def _stored(self, values: Mapping[Axis, Scalar], reduced: Scalar) -> Statement:
-        """One vector of the result; places that are quotients of the row get names of their own."""
-        own: dict[Scalar, Scalar] = {
-            load: reduced
-            for load in loads(self.nest.result)
-            if load.tensor is self.nest.accumulator
-        }
-        roots = (replace_nodes(self.nest.result, own), self.nest.index)
-        quotients = _quotients(roots, self.match.row)
-        named: dict[Scalar, Axis] = {
-            node: Axis("line", self.match.row.extent) for node in quotients
-        }
-        renamed = [replace_nodes(root, {**named}) for root in roots]
-        value, index = (substitute(root, values) for root in renamed)
-        body: Statement = Store(self.nest.target, (index,), value)
-        for node, axis in named.items():
-            body = Let(axis, substitute(node, values), body)
-        return body
+        return MatrixStore(self._result(row, column), self.results, indices, self.results.shape[-1])
 
 
 def of_whole_registers(choice: TileChoice, match: IntrinsicMatch) -> TileChoice:
@@ -268,27 +233,3 @@ def _interleaved(step: Sequence[Statement], fetched: Sequence[Statement]) -> lis
             found += fetched[begin:end]
             done += 1
     return found
-
-
-def _starts(rows: int, register_rows: int) -> list[int]:
-    """Where the registers of a tile with so many rows begin.
-
-    The last one ends with the tile, so that none reads beyond it; where it reaches before the tile,
-    rows of the tile before are computed again.
-    """
-    count = -(-rows // register_rows)
-    return [min(number * register_rows, rows - register_rows) for number in range(count)]
-
-
-def _quotients(roots: Sequence[Scalar], row: Axis) -> list[Binary]:
-    """The quotients and remainders of a row in expressions."""
-    return list(
-        dict.fromkeys(
-            node
-            for root in roots
-            for node in sub_expressions(root)
-            if isinstance(node, Binary)
-            and node.operation in ("floordiv", "floormod")
-            and node.left is row
-        )
-    )

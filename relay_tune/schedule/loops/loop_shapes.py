@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from relay_tune.tensor.expression import INDEX, Axis, literal
+from relay_tune.tensor.expression import INDEX, Axis, Scalar, literal
 from relay_tune.tensor.loops import Block, Let, Loop, LoopKind, Statement
 from relay_tune.tensor.size import is_symbolic
 
@@ -52,12 +52,16 @@ def _block(*statements: Statement) -> Statement:
 
 def parallel_loop(numbers: Sequence[Axis], body: Statement) -> Statement:
     """Fuse tile numbers into one parallel loop; each is found again by division."""
-    total = prod(axis.extent for axis in numbers)
-    fused = Axis("parallel", total)
-    stride = 1
+    fused = Axis("parallel", prod(axis.extent for axis in numbers))
+    return loop_over(fused, numbered(numbers, fused, body), LoopKind.PARALLEL)
+
+
+def numbered(numbers: Sequence[Axis], fused: Scalar, body: Statement) -> Statement:
+    """`body` with the tile numbers that a number of all tiles stands for."""
+    total, stride = prod(axis.extent for axis in numbers), 1
     for axis in reversed(numbers):
         is_first = stride * axis.extent == total
         value = fused // stride if is_first else (fused // stride) % axis.extent
         body = Let(axis, value, body)
         stride *= axis.extent
-    return loop_over(fused, body, LoopKind.PARALLEL)
+    return body

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
+from math import prod
 
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.loops.intrinsic_tile import IntrinsicTile, of_whole_registers
-from relay_tune.schedule.loops.loop_shapes import loop_over, parallel_loop
+from relay_tune.schedule.loops.loop_shapes import loop_over, numbered, parallel_loop
 from relay_tune.schedule.loops.open_axes import edge_tiles, open_choice
 from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
 from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
@@ -36,14 +37,20 @@ from relay_tune.tensor.expression import (
     literal,
 )
 from relay_tune.tensor.loops import (
+    Allocate,
     Block,
     Branch,
     Let,
+    Loop,
+    LoopKind,
     Statement,
 )
 from relay_tune.tensor.size import is_symbolic
 
 REMEMBERED = 1024
+
+Bindings = dict[Axis, TilePosition]
+Loops = Sequence[tuple[OuterLoop, Axis]]
 
 
 @dataclass(slots=True)
@@ -85,41 +92,87 @@ class _Tiler:
         loops = outer_loops(self.nest.axes, self.choice)
         self.fused = min(self.choice.parallel, len(loops))
         self.numbers = numbers = [Axis(self._loop_name(loop), loop.count) for loop in loops]
-        body = self._outer(list(zip(loops, numbers, strict=True)), 0, {}, {})
+        if isinstance(self.tile, IntrinsicTile) and self._may_overlap(loops):
+            return TiledNest(self._overlapped(self.tile, loops))
+        body = self._outer(list(zip(loops, numbers, strict=True)), 0, {}, {}, self._tile)
         if self.fused:
             body = parallel_loop(numbers[: self.fused], body)
         return TiledNest(body, [load.constant for load in self.tile.packed.values()])
+
+    def _may_overlap(self, loops: Sequence[OuterLoop]) -> bool:
+        """Whether a tile can end beside the products of the next: there is one, in any order."""
+        if self.nest.carried or any(is_symbolic(axis.extent) for axis in self.nest.axes):
+            return False
+        return prod(loop.count for loop in loops) > 1 and not any(loop.is_ragged for loop in loops)
+
+    def _overlapped(self, tile: IntrinsicTile, loops: Sequence[OuterLoop]) -> Statement:
+        """All loops as one, in which each tile ends beside the products of the next.
+
+        for tile in a thread's share
+          steps of its products, each with a share of the epilogue of the tile before
+          the epilogue, if it is the last
+        """
+        total = prod(loop.count for loop in loops)
+        number = Axis("tile", total)
+        begin: Scalar = literal(0, INDEX)
+        end: Scalar = literal(total, INDEX)
+        share = None
+        if self.fused:
+            begin, end = share = Axis("begin", total + 1), Axis("end", total + 1)
+        before = [Axis(f"{axis.name}_b", axis.extent) for axis in self.numbers]
+        self.fused = len(loops)
+
+        def at(numbers: Sequence[Axis], leaf: Callable[[Bindings], Statement]) -> Statement:
+            return self._outer(list(zip(loops, numbers, strict=True)), 0, {}, {}, leaf)
+
+        def of_tile(bindings: Bindings) -> Statement:
+            shares = at(before, lambda earlier: tile.epilogue.shares(earlier, tile.steps))
+            beside = Branch(binary("gt", number, begin), shares)
+            is_last = binary("ge", number + 1, end)
+            products = tile.products(bindings, self.numbers, beside)
+            return Block((products, Branch(is_last, tile.epilogue.whole(bindings))))
+
+        body = numbered(before, binary("max", number - 1, 0), at(self.numbers, of_tile))
+        body = numbered(self.numbers, number, body)
+        kind = LoopKind.SERIAL if share is None else LoopKind.PARALLEL
+        loop = Loop(number, literal(0, INDEX), literal(total, INDEX), body, kind, share)
+        return Allocate(tile.results, loop)
+
+    def _tile(self, bindings: Bindings) -> Statement:
+        return self.tile.statement(bindings, self.numbers)
 
     def _loop_name(self, loop: OuterLoop) -> str:
         return f"{self.nest.axes[loop.place].name}_{'t' if loop.tiles == 1 else 'b'}"
 
     def _outer(
         self,
-        loops: Sequence[tuple[OuterLoop, Axis]],
+        loops: Loops,
         level: int,
         blocks: dict[int, Scalar],
-        bindings: dict[Axis, TilePosition],
+        bindings: Bindings,
+        leaf: Callable[[Bindings], Statement],
     ) -> Statement:
-        """The loops from `level` inwards (those that are fused: bodies only).
+        """The loops from `level` inwards (those that are fused: bodies only), around `leaf`.
 
         `blocks` holds the first tile of the current block for axes that have blocks.
         """
         if level == len(loops):
-            return self.tile.statement(bindings, self.numbers)
+            return leaf(bindings)
         loop, number = loops[level]
         if loop.tiles > 1:
             first = number * loop.tiles
-            body = self._outer(loops, level + 1, {**blocks, loop.place: first}, bindings)
+            body = self._outer(loops, level + 1, {**blocks, loop.place: first}, bindings, leaf)
         else:
-            body = self._over_tiles(loops, level, blocks, bindings)
+            body = self._over_tiles(loops, level, blocks, bindings, leaf)
         return body if level < self.fused else loop_over(number, body)
 
     def _over_tiles(
         self,
-        loops: Sequence[tuple[OuterLoop, Axis]],
+        loops: Loops,
         level: int,
         blocks: dict[int, Scalar],
-        bindings: dict[Axis, TilePosition],
+        bindings: Bindings,
+        leaf: Callable[[Bindings], Statement],
     ) -> Statement:
         """The body of a loop over tiles: a full one, or the one at the edge."""
         loop, step = loops[level]
@@ -130,7 +183,7 @@ class _Tiler:
         number = step if first is None else Axis(f"{axis.name}_n", -(-axis.extent // tile))
 
         def inside(binding: TilePosition) -> Statement:
-            return self._outer(loops, level + 1, blocks, {**bindings, axis: binding})
+            return self._outer(loops, level + 1, blocks, {**bindings, axis: binding}, leaf)
 
         whole = TilePosition(number, number * tile, tile)
         if is_symbolic(axis.extent):

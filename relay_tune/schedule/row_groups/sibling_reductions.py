@@ -13,6 +13,7 @@ and Improving Data Locality via Loop Fusion and Distribution", 1993).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import axis_affine
@@ -72,7 +73,7 @@ def _joined(first: Statement, second: Statement, names: dict[Axis, Scalar]) -> S
             return Allocate(second.buffer, _joined(first, second.body, names))
         case Loop(), Loop() if _runs_alike(first, second):
             body = _joined(first.body, second.body, {**names, second.axis: first.axis})
-            return Loop(first.axis, first.begin, first.end, body, first.kind)
+            return replace(first, body=body)
         case Block(), Block() if len(first.statements) == len(second.statements):
             pairs = zip(first.statements, second.statements, strict=True)
             return Block(tuple(_joined(one, other, names) for one, other in pairs))

@@ -236,6 +236,53 @@ def test_rows_of_a_last_tile_are_computed_again() -> None:
     assert "products[i_i + 1, j_l]" in edge
 
 
+def in_tiles(program: TensorProgram, tile: tuple[int, ...], parallel: int) -> tuple[Plan, Schedule]:
+    """The plan and a schedule of a product with such tiles."""
+    plan = plan_program(program, BF16X3())
+    place = matrix_place(plan)
+    _, schedule = plan.default_under_algorithm(TILES, 1)
+    rank = len(tile)
+    choice = replace(
+        schedule.choices[place],
+        tile=tile,
+        order=tuple(range(rank)),
+        blocks=(1,) * rank,
+        parallel=parallel,
+    )
+    choices = (*schedule.choices[:place], choice, *schedule.choices[place + 1 :])
+    return plan, Schedule(choices, BF16X3())
+
+
+def test_a_tile_ends_beside_the_products_of_the_next() -> None:
+    """Of 16 rows, four in each of four steps, between products; the last tile ends by itself."""
+    plan, schedule = in_tiles(dense(48, 128, 16), (16, 16), parallel=1)
+    kernel = apply_schedule(plan, schedule).kernels[-1]
+    lines = [line.strip() for line in kernel_text(kernel).splitlines()]
+    assert "parallel tile in 0 .. 3, a thread's share begin .. end" in lines
+    products = [n for n, line in enumerate(lines) if line.startswith("m0 += ")]
+    (beside,) = (n for n, line in enumerate(lines) if line == "if tile > begin")
+    kept = lines.index("products[0, 0] in rows 16 apart = m0")
+    (last,) = (n for n, line in enumerate(lines) if line == "if tile + 1 >= end")
+    assert products[-1] < beside < kept < last
+    assert lines[beside + 1 : beside + 3] == ["for i_i_n in 0 .. 4", "i_i = kb * 4 + i_i_n"]
+    assert "i_t_b * 16" in lines[beside + 4]
+    assert lines[last + 1] == "for i_i in 0 .. 16"
+    assert "i_t * 16" in lines[last + 3]
+
+
+@needs_registers
+@pytest.mark.parametrize("parallel", [0, 2])
+@pytest.mark.parametrize("tile", [(15, 1, 16), (30, 2, 16), (15, 3, 16)])
+def test_tiles_of_any_share_of_a_thread_end(tile: tuple[int, ...], parallel: int) -> None:
+    """Edges along rows and columns, threads with one tile or none, a last step of fewer rows."""
+    program = dense(75, 140, 80)
+    feeds, expected = inputs_and_result(program)
+    plan, schedule = in_tiles(program, tile, parallel)
+    assert_near(interpreted(plan, schedule, feeds), expected, BF16X3(), schedule)
+    for threads in (1, 2, 40):
+        assert_near(native(plan, schedule, feeds, threads), expected, BF16X3(), schedule)
+
+
 # Every choice ------------------------------------------------------------------------------------
 
 PROGRAMS: dict[str, TensorProgram] = {
