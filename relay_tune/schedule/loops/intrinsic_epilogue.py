@@ -23,7 +23,7 @@ def register_starts(rows: int, register_rows: int) -> list[int]:
     """Where the registers of a tile with so many rows begin.
 
     The last one ends with the tile, so that none reads beyond it; where it reaches before the tile,
-    rows of the tile before are computed again. Rows whose number only a run knows are of one register.
+    rows of the tile before are computed again. Rows whose number only a run knows are one register.
     """
     if is_symbolic(rows):
         return [0]

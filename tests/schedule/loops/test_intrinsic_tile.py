@@ -239,7 +239,7 @@ def test_rows_of_a_last_tile_are_computed_again() -> None:
 def in_tiles(program: TensorProgram, tile: tuple[int, ...], parallel: int) -> tuple[Plan, Schedule]:
     """The plan and a schedule of a product with such tiles."""
     plan = plan_program(program, BF16X3())
-    place = matrix_place(plan)
+    place = matrix_index(plan)
     _, schedule = plan.default_under_algorithm(TILES, 1)
     rank = len(tile)
     choice = replace(
