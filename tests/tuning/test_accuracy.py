@@ -26,10 +26,10 @@ from tests.schedule.machines import core
 
 @pytest.fixture
 def module() -> Module:
-    """A convolution whose layout is the same whatever the accuracy."""
+    """A convolution whose layout is the same whatever the accuracy, and the types it reads."""
     text = """#[version = "0.0.5"]
 def @main(%x: Tensor[(1, 28, 28, 64), float32], %w: Tensor[(3, 3, 64, 64), float32]) {
-  nn.conv2d(%x, %w, padding=[1, 1, 1, 1], data_layout="NHWC", kernel_layout="HWIO")
+  nn.conv2d(%x, %w, data_layout="NHWC", kernel_layout="HWIO")
 }"""
     weights = np.random.default_rng(0).standard_normal((3, 3, 64, 64)).astype(np.float32)
     return BindParameters({"w": weights})(parse(text))
