@@ -51,14 +51,8 @@ JOINED_SHARE = 8
 
 # Constants of a narrow type, which one row streams through.
 
-STREAM_AHEAD = 6144
-"""Bytes ahead: what comes from memory in a latency of it."""
-
-STREAM_COLUMNS = 64
-"""Of a tile: wider ones read lines enough at a time, and more instructions only hold them up."""
-
-STREAM_LOAD = 32
-"""Bytes of a load that is converted: loads of so many ask for memory as fast as plain ones."""
+STREAM_AHEAD = 4096
+"""Bytes ahead: what comes from memory in a latency of it, in the next small page."""
 
 # Short rows that tiles reduce along the lanes.
 

@@ -1,14 +1,14 @@
 """Constants of a narrow type that a nest streams through, asked for some lines ahead.
 
     for b, k in blocks of a tile:
-      prefetch q[.. + 6144]
+      prefetch q[.. + 4096] into the second cache
       y[0:48] += x[b, k] * float(q[b, k, 0:48])
 
-What is converted as it is read comes slower than plain loads would ask for it: too few of them are
-on their way at a time for memory to be busy. Panels lie one behind the other, so that the end of
-one asks for the beginning of the next. 768 x 3072 weights of 8 bits from memory, one core of an AMD
-Zen 3: 187 us without, 151 with 2048 bytes ahead, 141 with 4096; of bfloat16 276, 225 and 248.
-Tiles of many columns, and loads of 32 bytes, ask for enough lines by themselves.
+Processors stop asking by themselves at the end of each page, and what is converted as it is read
+comes slower than plain loads would ask for it: too little is on its way for memory to be busy.
+Panels lie one behind the other, so that the end of one asks for the beginning of the next. Lines go
+into the second cache, which can wait for many more than the first: those that the first one waits
+for would hold up the loads of the own step.
 """
 
 from __future__ import annotations
@@ -22,12 +22,7 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.loops.packed_loads import PackedLoad
 from relay_tune.schedule.loops.prefetch.fetch import Fetch, Site
-from relay_tune.schedule.loops.prefetch.limits import (
-    LEAST_FETCHED,
-    STREAM_AHEAD,
-    STREAM_COLUMNS,
-    STREAM_LOAD,
-)
+from relay_tune.schedule.loops.prefetch.limits import LEAST_FETCHED, STREAM_AHEAD
 from relay_tune.schedule.nests.conversions import conversions
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, Tensor, literal
@@ -67,7 +62,7 @@ class StreamPrefetch:
             points *= self.steps
         lines = -(-points * size // LINE_BYTES)
         ahead = [(STREAM_AHEAD + line * LINE_BYTES) // size for line in range(lines)]
-        yield Fetch(tuple((tensor, begin + each) for each in ahead), near=True)
+        yield Fetch(tuple((tensor, begin + each) for each in ahead))
 
 
 def stream_prefetch(
@@ -88,24 +83,11 @@ def stream_prefetch(
     itemsize = DTYPES[tensor.dtype].itemsize
     if largest.constant.recipe.size * itemsize < LEAST_FETCHED:
         return None
-    if comes_fast(tensor, choice):
-        return None
     innermost = reduction[-1]
     steps = unrolled_extents(reduction, choice.unroll)[innermost]
     if innermost in largest.plain and not _bytes_of_step(largest) % LINE_BYTES:
         steps = 1
     return StreamPrefetch(largest, innermost, steps)
-
-
-def comes_fast(tensor: Tensor, choice: TileChoice) -> bool:
-    """Whether the processor asks early enough by itself, so that more instructions only cost.
-
-    Words of several numbers each take longer to unpack than loads take to come.
-    """
-    if tensor.dtype == "int32":
-        return False
-    loaded = choice.lanes * DTYPES[tensor.dtype].itemsize
-    return loaded >= STREAM_LOAD or choice.tile[choice.vector] > STREAM_COLUMNS
 
 
 def _bytes_of_step(load: PackedLoad) -> int:
