@@ -21,7 +21,10 @@ LARGE_PAGE = 1 << 21
 SMALLEST = 1 << 20
 """Arrays of so many bytes lie in large pages: they take a whole one at most more than they need."""
 
-_MADV_HUGEPAGE = 14
+SMALL_PAGE = 4096
+"""The smallest pages that there are."""
+
+_MADV_FREE, _MADV_HUGEPAGE = 8, 14
 
 
 def large_page_room(size: int) -> int:
@@ -57,6 +60,16 @@ def ask_for_large_pages(address: int, size: int) -> None:
     end = (address + size) // LARGE_PAGE * LARGE_PAGE
     if begin < end:
         _advise()(begin, end - begin, _MADV_HUGEPAGE)
+
+
+def offer_pages(address: int, size: int) -> None:
+    """Let the system take pages, should it need them before they are written again (Linux)."""
+    if sys.platform != "linux":
+        return
+    begin = -(-address // SMALL_PAGE) * SMALL_PAGE
+    end = (address + size) // SMALL_PAGE * SMALL_PAGE
+    if begin < end:
+        _advise()(begin, end - begin, _MADV_FREE)
 
 
 @cache

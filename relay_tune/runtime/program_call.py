@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 
 import numpy as np
 
@@ -35,6 +36,7 @@ from relay_tune.runtime.interpreter.python_values import from_python
 from relay_tune.runtime.interpreter.values import Value
 from relay_tune.runtime.native_session import NativeSession, SessionFunctions
 from relay_tune.runtime.result_arrays import can_be_written_directly
+from relay_tune.runtime.result_memory import LARGE_RESULT, ResultMemory
 from relay_tune.runtime.row_memory import RowMemory
 from relay_tune.runtime.value_reader import ValueReader
 from relay_tune.runtime.value_writer import ValueWriter
@@ -45,7 +47,8 @@ class ProgramCall:
 
     Attributes:
         lock: held by whoever uses the session.
-        direct: the short way of a call, which takes the lock itself; None where there is none.
+        direct: the short way of a call, which takes the lock itself; None where there is none, as
+            with large results.
     """
 
     def __init__(self, program: FirstOrderProgram, functions: SessionFunctions) -> None:
@@ -73,13 +76,15 @@ class ProgramCall:
         self._plain = _plain_inputs(entry)
         self._outputs = (ctypes.c_void_p * len(self._results))()
         words, results = len(self._inputs), len(self._results)
-        self.direct = direct_call(
-            self._types,
-            self._output,
-            lambda: session_callee(self._session, words, results, self._has_cells),
-            self.lock,
-            program,
-        )
+        self.direct = None
+        if not any(result.is_large for result in self._results):
+            self.direct = direct_call(
+                self._types,
+                self._output,
+                lambda: session_callee(self._session, words, results, self._has_cells),
+                self.lock,
+                program,
+            )
 
     def _number_words(self) -> None:
         """Where the inputs stand in their table; a tensor of open sizes has two words."""
@@ -261,6 +266,7 @@ class _Result:
     Attributes:
         is_object: whether it is a value of a data type or a cell.
         is_array: whether it is a tensor of known sizes, whose elements the program writes.
+        is_large: whether its memory is used again.
         shape: of such a tensor.
         open_type: of a tensor with open sizes, which the program gives as an object; else None.
     """
@@ -276,11 +282,15 @@ class _Result:
         elif isinstance(type_, TensorType):
             self.shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
             self._dtype = DTYPES[type_.dtype]
+        self.is_large = prod(self.shape) * self._dtype.itemsize >= LARGE_RESULT
+        self._memory = ResultMemory(self.shape, self._dtype) if self.is_large else None
         self._word = np.zeros((), np.uint64)
         self._address = address_of(self._word)
 
     def room(self) -> np.ndarray:
         """Where the program puts the elements, or the object's address until the next run."""
+        if self._memory is not None:
+            return self._memory.array()
         return np.empty(self.shape, self._dtype) if self.is_array else self._word
 
     def address(self, room: np.ndarray) -> int:
