@@ -25,6 +25,7 @@ from relay_tune.tensor.expression import (
     select,
     unary,
 )
+from relay_tune.tensor.index import FlatTensors
 from relay_tune.tensor.loops import Buffer, LoopBuilder
 from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.tensor.tensor import Computed, compute, procedure
@@ -150,19 +151,16 @@ def reshape_sizes(attributes: Any, inputs: Any, types: Any) -> list[Scalar]:
 
 
 def reshape_elements(attributes: Any, inputs: Any, types: Any) -> list[Computed]:
-    """The elements in row-major order."""
+    """The elements in row-major order: a copy, however the shapes differ."""
     data, _ = inputs
     shape = integer_shape(types[0])
+    elements = FlatTensors().view(data)
 
     def element(*axes: Scalar) -> Scalar:
         place = index_value(0)
         for axis, size in zip(axes, shape, strict=True):
             place = place * size + axis
-        indices: list[Scalar] = []
-        for extent in reversed(data.shape):
-            indices.insert(0, binary("floormod", place, extent))
-            place = binary("floordiv", place, extent)
-        return load_at(data, indices)
+        return elements[(place,)]
 
     return [compute("reshape", shape, element)]
 

@@ -1,6 +1,11 @@
 import numpy as np
 
+from relay_tune.ir.dim import Symbol
 from relay_tune.ir.operator import find_operator
+from relay_tune.ir.types import TensorType
+from relay_tune.tensor.expression import Load
+from relay_tune.tensor.size import symbolic_size
+from relay_tune.tensor.tensor import input_tensor
 
 
 def run(name, *arrays, **attributes):
@@ -42,3 +47,15 @@ def test_argwhere():
 def test_reinterpret():
     found = run("reinterpret", np.array([1.0], "float32"), dtype="int32")
     assert found.tolist() == [0x3F800000]
+
+
+def test_a_reshape_to_sizes_that_are_values_divides_by_no_size() -> None:
+    """The elements lie in the same order before and after: a copy along one axis."""
+    sizes = [symbolic_size(Symbol(name), 8) for name in "abc"]
+    data = input_tensor("x", (sizes[0], sizes[1]), "float32")
+    vector = input_tensor("s", (1,), "int64")
+    record = find_operator("dyn.reshape")
+    kept = TensorType((sizes[2],), "float32")
+    (result,) = record.compute(record.attributes(), [data, vector], [kept])
+    assert isinstance(result.body, Load)
+    assert result.body.indices == (result.axes[0],)
