@@ -142,25 +142,31 @@ class SizeNaming:
 
     def _factors(self, dim: Dim) -> list[Dim] | None:
         """Other sizes of the inputs, and at most one number, whose product a size is."""
-        for other in self._symbolic.values():
-            rest = exact_quotient(dim, other.dim) if other.dim != dim else None
+        whole = (each.dim for each in self._symbolic.values())
+        for other in (*whole, *(part for part, _ in self._parts.values())):
+            rest = exact_quotient(dim, other) if other not in (dim, 1) else None
             if rest is None:
                 continue
             others = [rest] if self._is_part(rest) else self._factors(rest)
             if others is not None:
-                return [other.dim, *others]
+                return [other, *others]
         return None
 
     def _is_part(self, dim: Dim | None) -> bool:
-        """Whether a size is a number, or that of an axis of an input."""
-        return isinstance(dim, int) or str(dim) in self._symbolic
+        """Whether a size is a number, or that of an input's axis but for a factor and a border."""
+        return isinstance(dim, int) or str(dim) in self._symbolic.keys() | self._parts.keys()
 
     def _part(self, dim: Dim | None) -> Dim:
-        """The name of a size that is that of an axis of an input."""
+        """The name of a size that is that of an axis of an input, or a part of it."""
         if dim is None or isinstance(dim, int):
             return dim or 0
+        text = str(dim)
         if not isinstance(dim, Symbol):
-            return self._compound_size(dim, self._symbolic[str(dim)].source)
+            if text in self._symbolic:
+                return self._compound_size(dim, self._symbolic[text].source)
+            if text in self._equal:
+                return self._value(Symbol(text))
+            return self._shared(*self._parts[text])
         if dim.name in self._equal:
             return self._value(dim)
         if dim.name in self._known:

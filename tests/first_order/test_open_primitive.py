@@ -100,3 +100,17 @@ def test_what_is_left_of_a_padded_axis_has_a_name() -> None:
 def test_a_name_is_of_a_size_of_at_least_one() -> None:
     type_, _ = names(opened("%a: Tensor[(h // 2 + 1, 4), float32]) { nn.relu(%a) }"))
     assert type_ == "fn (Tensor[(s0, 4), float32]) -> Tensor[(s0, 4), float32]"
+
+
+def test_a_product_of_sizes_is_told_by_axes_with_a_border() -> None:
+    found = opened(
+        "%a: Tensor[(b, 6, ((h + 3) // 4) * ((w + 3) // 4)), float32],"
+        " %b: Tensor[(b, 6, (h + 3) // 4 + 2, (w + 3) // 4 + 2), float32]) { reshape_like(%a,"
+        " strided_slice(%b, begin=(1, 1), end=(-1, -1), strides=(1, 1), axes=(2, 3))) }"
+    )
+    type_, checks = names(found)
+    assert type_ == (
+        "fn (Tensor[(s0, 6, s1 * s2), float32], Tensor[(s0, 6, s1 + 2, s2 + 2), float32])"
+        " -> Tensor[(s0, 6, s1, s2), float32]"
+    )
+    assert checks == [(1, 2, "s1 + 2"), (1, 3, "s2 + 2")]
