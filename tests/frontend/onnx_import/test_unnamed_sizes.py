@@ -53,10 +53,13 @@ def _model(
     return helper.make_model(graph, opset_imports=imports, ir_version=9).SerializeToString()
 
 
-def _check(node: onnx.NodeProto, shape: tuple[int, ...], **weights: np.ndarray) -> None:
-    """What onnxruntime gives, whichever axes are `?`, with all rows and with half of them."""
-    for count in (1, 2, len(shape)):
-        for axes in combinations(range(len(shape)), count):
+def _check(
+    node: onnx.NodeProto, shape: tuple[int, ...], known: int | None = None, **weights: np.ndarray
+) -> None:
+    """What onnxruntime gives, whichever axes but a known one are `?`, with all rows and half."""
+    free = [axis for axis in range(len(shape)) if axis != known]
+    for count in (1, 2, len(free)):
+        for axes in combinations(free, count):
             model = _model(node, shape, axes, weights)
             module = from_onnx(model)
             session = onnxruntime.InferenceSession(model)
@@ -99,3 +102,8 @@ def test_pixels_become_channels() -> None:
 
 def test_flattening() -> None:
     _check(helper.make_node("Flatten", ["data"], ["y"], axis=2), (3, 4, 5))
+
+
+def test_groups_of_channels() -> None:
+    node = helper.make_node("GroupNormalization", ["data", "scale", "bias"], ["y"], num_groups=2)
+    _check(node, (2, 4, 6, 5), known=1, scale=_floats(4), bias=_floats(4) + 1)
