@@ -91,3 +91,14 @@ def test_words_that_are_slower_than_floats_are_not_used(bfloats: float | None, h
         known = replace(known, operations={**known.operations, "bfloat16": bfloats})
     assert ("dot_b16b16" in measured_machine(target, known).dot_products) == has
     assert "dot_u8s8" in measured_machine(target, known).dot_products
+
+
+@pytest.mark.parametrize(("ratio", "has"), [(0.48, False), (2.0, True)])
+@pytest.mark.parametrize("disturbed", ["float32", "bfloat16"])
+def test_a_disturbed_measurement_leaves_the_choice(ratio: float, has: bool, disturbed: str) -> None:
+    target = parse_target("x86_64-linux-gnu:sapphirerapids")
+    known = limits()
+    rates = {**known.operations, "bfloat16": ratio * known.operations["float32"]}
+    rates[disturbed] *= 0.6
+    machine = measured_machine(target, replace(known, operations=rates))
+    assert ("dot_b16b16" in machine.dot_products) == has
