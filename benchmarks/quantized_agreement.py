@@ -20,6 +20,7 @@ import onnxruntime
 from onnx import helper, numpy_helper
 from onnx.utils import Extractor
 
+from relay_tune import zoo
 from relay_tune.building.build import build
 from relay_tune.building.chosen_passes import ChosenPasses
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
@@ -130,20 +131,21 @@ def _declared(name: str, value: Array) -> onnx.ValueInfoProto:
 def main() -> None:
     """Print a line for each layer, and the share of all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Raw)
-    parser.add_argument("model", help="in QDQ form, with one input of float32 of a fixed shape")
+    parser.add_argument("model", help="in QDQ form, with inputs of fixed shapes")
     parser.add_argument("--integers", default="always", choices=["always", "never", "auto"])
-    parser.add_argument("--seed", type=int, default=0, help="of the normally distributed input")
+    parser.add_argument("--seed", type=int, default=0, help="of inputs like those of the zoo")
     given = parser.parse_args()
     model = onnx.load(given.model)
-    (image,) = model.graph.input
-    shape = [dim.dim_value for dim in image.type.tensor_type.shape.dim]
-    data = np.random.default_rng(given.seed).standard_normal(shape, np.float32)
+    feed = zoo.example_inputs(from_onnx(given.model), given.seed)
     equal, total = 0.0, 0
-    for layer in layers(model, {image.name: data}, given.integers):
+    for layer in layers(model, feed, given.integers):
         equal, total = equal + layer.alone * layer.elements, total + layer.elements
         shares = f"{layer.end_to_end:.5f} {layer.alone:.7f}"
         print(f"{shares} at most {layer.most} of {layer.elements:8d} {layer.name}", flush=True)
-    print(f"layers alone: {total - round(equal)} of {total} elements differ")
+    differing = total - round(equal)
+    print(
+        f"layers alone: {differing} of {total} elements differ, {1 - differing / total:.4%} equal"
+    )
 
 
 _Raw = argparse.RawDescriptionHelpFormatter
