@@ -8,7 +8,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from queue import SimpleQueue
-from types import TracebackType
 
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.plain_data import encoded
@@ -49,12 +48,7 @@ class BuildWorkers:
     def __enter__(self) -> BuildWorkers:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._pool.abort()
         self._pool.__exit__(kind, error, trace)
 
@@ -96,12 +90,7 @@ class Compiling:
     def __enter__(self) -> Compiling:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._threads.shutdown(wait=error is None, cancel_futures=error is not None)
 
     def share(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from time import monotonic
-from types import TracebackType
 from typing import Self, TextIO
 
 from rich.console import Console
@@ -42,12 +41,7 @@ class LiveProgress:
         self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._live.stop()
 
     def __call__(self, event: Event) -> None:

@@ -11,7 +11,6 @@ import json
 import subprocess
 from concurrent.futures import Future
 from dataclasses import asdict
-from types import TracebackType
 
 from relay_tune.codegen.target import Target
 from relay_tune.codegen.worker_pool import WorkerPool
@@ -51,12 +50,7 @@ class CompilerPool:
     def __enter__(self) -> CompilerPool:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._workers.__exit__(kind, error, trace)
 
     def submit(self, text: str) -> Future[bytes]:

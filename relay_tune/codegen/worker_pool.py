@@ -10,7 +10,6 @@ import subprocess
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
 from typing import IO, BinaryIO
 
 from relay_tune.codegen.worker_process import kill_worker
@@ -44,12 +43,7 @@ class WorkerPool:
     def __enter__(self) -> WorkerPool:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None:  # nobody wants what is under way any more
             self._threads.shutdown(wait=False, cancel_futures=True)
             self.abort()

@@ -17,7 +17,6 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from itertools import count
-from types import TracebackType
 
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.native_runtime.runtime_text import runtime_text
@@ -126,12 +125,7 @@ class Measurer:
     def __enter__(self) -> Measurer:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.close()
 
     def load(self, task: str, data: MeasureInputs) -> None:
