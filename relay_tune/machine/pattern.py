@@ -46,6 +46,8 @@ class TilePattern:
         registers: how many there are for results and operands together.
         most_tile: the registers along the rows and the columns of a tile of results, of which more
             leave no room for operands.
+        beside: the vector operations of an epilogue that are worth running beside an instruction,
+            for each row of it: longer epilogues follow the products.
     """
 
     name: str
@@ -59,6 +61,7 @@ class TilePattern:
     group: int
     registers: int
     most_tile: tuple[int, int]
+    beside: float
 
     @property
     def right_rows(self) -> int:
@@ -93,6 +96,7 @@ BFLOAT16_PAIRS = TilePattern(
     group=2,
     registers=8,
     most_tile=(5, 3),
+    beside=2.0,
 )
 """Registers of 16 rows of 64 bytes: products of bfloat16, summed in float32."""
 
@@ -107,6 +111,7 @@ def _bytes_in_fours(left: str, right: str) -> TilePattern:
         result="int32",
         steps=64,
         group=4,
+        beside=8.0,
     )
 
 

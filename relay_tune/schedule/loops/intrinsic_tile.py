@@ -9,8 +9,8 @@ for reduction axes in order
 local tile = results
 the epilogue of the local tile                     `relay_tune.schedule.loops.intrinsic_epilogue`
 
-In a loop over tiles the epilogue stands between the products of the next tile, whose steps each do
-a share of it: matrix registers and vector registers are busy at the same time.
+In a loop over tiles an epilogue that is not much longer than the products stands between those of
+the next tile, whose steps each do a share of it: matrix and vector registers are busy together.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 from relay_tune.schedule.loops.intrinsic_epilogue import IntrinsicEpilogue, register_starts
 from relay_tune.schedule.loops.loop_shapes import loop_over
 from relay_tune.schedule.loops.packed_loads import PackedLoad
+from relay_tune.schedule.loops.prefetch.fetch import Turns
 from relay_tune.schedule.loops.prefetch.right_operands import next_blocks, sharing_tiles
 from relay_tune.schedule.loops.tile_points import TilePosition
+from relay_tune.schedule.nests.operation_count import operation_count
 from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, literal
 from relay_tune.tensor.loops import (
     Allocate,
@@ -71,6 +73,13 @@ class IntrinsicTile:
             scope=BufferScope.LOCAL,
         )
         self.epilogue = IntrinsicEpilogue(match, self.results)
+
+    @property
+    def hides_epilogue(self) -> bool:
+        """Whether the epilogue of a row is short enough to run beside products."""
+        steps = Turns(self.steps).count * len(self.match.terms)
+        operations = operation_count(self.nest.result, reduced=False)
+        return steps * self.pattern.beside > operations
 
     def lanes(self, axis: Axis) -> int:
         """The points of an open axis that are computed at once: the rows of a register."""

@@ -92,18 +92,19 @@ class _Tiler:
         loops = outer_loops(self.nest.axes, self.choice)
         self.fused = min(self.choice.parallel, len(loops))
         self.numbers = numbers = [Axis(self._loop_name(loop), loop.count) for loop in loops]
-        if isinstance(self.tile, IntrinsicTile) and self._may_overlap(loops):
+        if isinstance(self.tile, IntrinsicTile) and self._overlaps(self.tile, loops):
             return TiledNest(self._overlapped(self.tile, loops))
         body = self._outer(list(zip(loops, numbers, strict=True)), 0, {}, {}, self._tile)
         if self.fused:
             body = parallel_loop(numbers[: self.fused], body)
         return TiledNest(body, [load.constant for load in self.tile.packed.values()])
 
-    def _may_overlap(self, loops: Sequence[OuterLoop]) -> bool:
-        """Whether a tile can end beside the products of the next: there is one, in any order."""
-        if self.nest.carried or any(is_symbolic(axis.extent) for axis in self.nest.axes):
+    def _overlaps(self, tile: IntrinsicTile, loops: Sequence[OuterLoop]) -> bool:
+        """Whether tiles end beside the products of the next: there is one, in any order."""
+        if any(is_symbolic(axis.extent) for axis in self.nest.axes) or self.nest.carried:
             return False
-        return prod(loop.count for loop in loops) > 1 and not any(loop.is_ragged for loop in loops)
+        has_next = prod(loop.count for loop in loops) > 1
+        return has_next and tile.hides_epilogue and not any(loop.is_ragged for loop in loops)
 
     def _overlapped(self, tile: IntrinsicTile, loops: Sequence[OuterLoop]) -> Statement:
         """All loops as one, in which each tile ends beside the products of the next.

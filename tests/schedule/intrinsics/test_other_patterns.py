@@ -31,6 +31,7 @@ FOURS = TilePattern(
     group=4,
     registers=16,
     most_tile=(6, 2),
+    beside=2.0,
 )
 ROWS, STEPS, BLOCKS = 7, 5, 3
 

@@ -20,7 +20,7 @@ from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
 from relay_tune.schedule.schedule import Schedule, misfit
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
-from relay_tune.tensor.expression import Axis, Tensor, reduce
+from relay_tune.tensor.expression import Axis, Scalar, Tensor, reduce
 from relay_tune.tensor.loops_text import kernel_text
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.run_loops import run_loops
@@ -268,6 +268,24 @@ def test_a_tile_ends_beside_the_products_of_the_next() -> None:
     assert "i_t_b * 16" in lines[beside + 4]
     assert lines[last + 1] == "for i_i in 0 .. 16"
     assert "i_t * 16" in lines[last + 3]
+
+
+@pytest.mark.parametrize(("steps", "beside"), [(96, False), (128, True)])
+def test_longer_epilogues_follow_the_products_of_their_tile(steps: int, beside: bool) -> None:
+    """20 operations beside a row of 9 or 12 products, in the time of each of which two run."""
+    program = dense(48, steps, 16)
+    (y,) = program.outputs
+
+    def scaled(*at: Scalar) -> Scalar:
+        value = y[at]
+        for number in range(18):
+            value = value * (2.0 + number)
+        return value
+
+    program = replace(program, outputs=(compute("scaled", y.shape, scaled),))
+    plan, schedule = in_tiles(program, (16, 16), parallel=1)
+    text = kernel_text(apply_schedule(plan, schedule).kernels[-1])
+    assert ("if tile > begin" in text) == beside
 
 
 @needs_registers
