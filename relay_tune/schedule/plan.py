@@ -33,7 +33,7 @@ from relay_tune.schedule.space.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.program import TensorProgram
-from relay_tune.tensor.size import UndecidedSizeError
+from relay_tune.tensor.size import UndecidedSizeError, is_symbolic
 from relay_tune.tensor.tensor import Input, ProcedureOutput, compute
 
 
@@ -176,6 +176,8 @@ class Plan:
                 found += group_spaces(step, self.constants, machine, threads)
             elif isinstance(step, Nest):
                 space = nest_space(nominal_nest(step), self.constants, machine, threads)
+                opened = (n for n, axis in enumerate(step.axes) if is_symbolic(axis.extent))
+                space = replace(space, opened=tuple(opened))
                 space = with_columns(space, self.algorithm.columns(step))
                 found.append(with_few_addresses(space, step))
         if self.packing is None or self.packing.algorithm != self.algorithm:

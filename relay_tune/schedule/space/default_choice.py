@@ -46,9 +46,8 @@ def default_choice(space: NestSpace) -> TileChoice:
     the shape of the register tile, and at the others one by one. Spaces of nests that are alike
     share what is found.
     """
-    return _found(
-        space.analysis, space.machine, space.threads, space.repeats, space.names, space.values
-    )
+    run = space.threads, space.repeats
+    return _found(space.analysis, space.machine, *run, space.names, space.values, space.opened)
 
 
 @remembered(REMEMBERED_DEFAULTS)
@@ -59,8 +58,9 @@ def _found(
     repeats: float,
     names: tuple[str, ...],
     values: tuple[tuple[object, ...], ...],
+    opened: tuple[int, ...],
 ) -> TileChoice:
-    space = NestSpace(analysis, machine, threads, repeats, names, values)
+    space = NestSpace(analysis, machine, threads, repeats, names, values, opened)
     best: tuple[float, Chosen] | None = None
     first = {name: values[0] for name, values in zip(space.names, space.values, strict=True)}
     descent = Descent(space)

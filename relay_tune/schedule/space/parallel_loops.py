@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from relay_tune.machine.coefficients import Coefficients
@@ -15,21 +16,32 @@ REMEMBERED = 2048
 
 
 def with_parallel(
-    analysis: NestAnalysis, choice: TileChoice, machine: Machine, threads: int
+    analysis: NestAnalysis,
+    choice: TileChoice,
+    machine: Machine,
+    threads: int,
+    opened: Collection[int] = (),
 ) -> TileChoice:
     """The choice with enough outer loops fused into the parallel one; none for small nests.
 
-    The number does not depend on `threads`, so that code runs well on any number of them.
+    The number does not depend on `threads`, so that code runs well on any number of them. Loops
+    over `opened` axes may run once: they share nothing then, which matters where one time is worth
+    sharing.
     """
     known = machine.coefficients
-    if not choice.order or _least_cycles(analysis, max(choice.lanes, 1), known) < known.serial:
+    cycles = _least_cycles(analysis, max(choice.lanes, 1), known)
+    if not choice.order or cycles < known.serial:
         return choice
-    fused, chunks = 0, 1
+    fused, chunks, perhaps = 0, 1, 1
     axes, carried = analysis.nest.axes, analysis.nest.carried
     for loop in outer_loops(axes, choice):
-        if chunks >= known.most_chunks or axes[loop.place] in carried:
+        shared = chunks if cycles >= known.serial * perhaps else chunks * perhaps
+        if shared >= known.most_chunks or axes[loop.place] in carried:
             break
-        chunks *= loop.count
+        if loop.place in opened:
+            perhaps *= loop.count
+        else:
+            chunks *= loop.count
         fused += 1
     return replace(choice, parallel=fused) if fused else choice
 

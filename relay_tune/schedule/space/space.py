@@ -40,6 +40,7 @@ class NestSpace:
             it runs by itself.
         names: of the choices.
         values: the alternatives of each, in an order in which neighbours are similar.
+        opened: the places of axes whose extents are those of an example.
     """
 
     analysis: NestAnalysis
@@ -48,6 +49,7 @@ class NestSpace:
     repeats: float
     names: tuple[str, ...]
     values: tuple[tuple[object, ...], ...]
+    opened: tuple[int, ...] = ()
 
     def decode(self, chosen: Mapping[str, object]) -> TileChoice:
         """The choice that values stand for."""
@@ -84,7 +86,7 @@ class NestSpace:
             choice = replace(choice, prefetch=True)
         if self.repeats:
             return choice
-        return with_parallel(self.analysis, choice, self.machine, self.threads)
+        return with_parallel(self.analysis, choice, self.machine, self.threads, self.opened)
 
     @property
     def registers(self) -> int:

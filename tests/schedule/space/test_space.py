@@ -5,6 +5,7 @@ from math import prod
 import numpy as np
 import pytest
 
+from relay_tune.ir.dim import Symbol
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.plan import plan_program
@@ -13,6 +14,7 @@ from relay_tune.schedule.space.default_choice import default_choice
 from relay_tune.schedule.space.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
 from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.machines import core
 from tests.schedule.nest_spaces import AVX2, AVX512, MACHINES, NEON, only_nest, space_of
@@ -117,6 +119,30 @@ def test_large_nests_are_parallel_and_small_ones_are_not():
     small, _ = matmul(8, 16, 8)
     assert default_choice(space_of(large)).parallel >= 1
     assert default_choice(space_of(small)).parallel == 0
+
+
+def test_loops_over_open_axes_may_share_nothing():
+    def spaces(rows: int, depth: int) -> NestSpace:
+        a, b = (
+            input_tensor("a", (rows, depth), "float32"),
+            input_tensor("b", (depth, 512), "float32"),
+        )
+        k = Axis("k", depth)
+        product = compute("p", (rows, 512), lambda i, j: reduce("sum", [k], a[i, k] * b[k, j]))
+        *_, space = plan_program(TensorProgram((a, b), (product,), ())).spaces(AVX512, 2)
+        return space
+
+    rows = symbolic_size(Symbol("n"), 2048)
+    chosen = {"tile": (8, 64), "order": (0, 1), "blocks": (1, 1), "vector": 1, "lanes": 16}
+
+    def fused(space: NestSpace) -> int:
+        choice = replace(default_choice(space), **chosen)
+        return space.with_ahead_and_parallel(choice, prefetch=False).parallel
+
+    assert spaces(rows, 512).opened == (0,)
+    assert fused(spaces(2048, 512)) == 1
+    assert fused(spaces(rows, 512)) == 2
+    assert fused(spaces(rows, 2)) == 1  # columns of 8 rows are too little for two threads
 
 
 def test_the_parallel_loop_does_not_depend_on_the_number_of_threads():
