@@ -100,7 +100,7 @@ def test_a_policy_learns_to_balance(tmp_path: Path) -> None:
 def test_a_model_is_tuned_and_drawn(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     script = str(EXAMPLES / "tune_with_report.sh")
-    text = printed(tmp_path, "sh", script, TRIALS="4", MINUTES="0.2")
+    text = printed(tmp_path, "sh", script, TRIALS="4", MINUTES="0.6")
     assert "difference to onnxruntime" in text
     assert "report.html" in text
     assert (tmp_path / "model.h").exists()
