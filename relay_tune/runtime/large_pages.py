@@ -54,22 +54,22 @@ def large_page_bytes(count: int, smallest: int = SMALLEST) -> np.ndarray:
 
 def ask_for_large_pages(address: int, size: int) -> None:
     """Ask the system for large pages behind an address; one without such pages changes nothing."""
-    if sys.platform != "linux":
-        return
-    begin = -(-address // LARGE_PAGE) * LARGE_PAGE
-    end = (address + size) // LARGE_PAGE * LARGE_PAGE
-    if begin < end:
-        _advise()(begin, end - begin, _MADV_HUGEPAGE)
+    _advise_whole(address, size, LARGE_PAGE, _MADV_HUGEPAGE)
 
 
 def offer_pages(address: int, size: int) -> None:
     """Let the system take pages, should it need them before they are written again (Linux)."""
+    _advise_whole(address, size, SMALL_PAGE, _MADV_FREE)
+
+
+def _advise_whole(address: int, size: int, page: int, advice: int) -> None:
+    """Say something of the pages of `page` bytes that lie wholly behind an address (Linux)."""
     if sys.platform != "linux":
         return
-    begin = -(-address // SMALL_PAGE) * SMALL_PAGE
-    end = (address + size) // SMALL_PAGE * SMALL_PAGE
+    begin = -(-address // page) * page
+    end = (address + size) // page * page
     if begin < end:
-        _advise()(begin, end - begin, _MADV_FREE)
+        _advise()(begin, end - begin, advice)
 
 
 @cache

@@ -129,7 +129,7 @@ class _Scope:
         return ((node, kernel) for node, kernel in found if isinstance(node, Call) and kernel)
 
     def _fixed(self) -> Iterator[Expr]:
-        """What is no result of float32 of a kernel, or read by something else than a kernel."""
+        """Values that are no float32 results of kernels, or that others than kernels read."""
         yield self.body
         for node in self.nodes:
             kernel = _kernel_of(node)
@@ -158,7 +158,7 @@ def _is_other(kernel: Function) -> bool:
 
 
 def _readings(kernel: Function, algorithms: Sequence[Algorithm]) -> Sequence[Reading]:
-    """What a kernel does with its arguments; those of dynamic kernels keep all digits."""
+    """How a kernel reads its arguments; those of dynamic kernels keep all digits."""
     exact = (Reading.EXACT,) * len(kernel.params)
     if any(static_shape(each) is None for each in kernel.params):
         return exact

@@ -1,4 +1,4 @@
-"""What a program does with its inputs, where products round their factors to bfloat16.
+"""How a program reads its inputs, where products round their factors to bfloat16.
 
     y[m, o] = sum(k) max(x[m, k] + b[k], 0) * w[k, o] + r[m, o]
 

@@ -155,7 +155,7 @@ def factors(stage: Computed) -> Iterator[tuple[Reduce, Load, Load]]:
 
 
 def _as_given(factor: Scalar) -> Scalar:
-    """What a factor was before it was widened to the type of sums."""
+    """A factor as it was before it was widened to the type of sums."""
     is_widened = isinstance(factor, Cast) and factor.dtype in ("int32", "float32")
     return factor.operand if isinstance(factor, Cast) and is_widened else factor
 
@@ -166,7 +166,7 @@ def _of_type(load: Load, dtype: str) -> Load | None:
 
 
 def as_stored(load: Load) -> Load:
-    """What a stage that only widens narrow floats has read; else the load itself."""
+    """The load behind a stage that only widens narrow floats; else the load itself."""
     stage = load.tensor
     body = stage.body if isinstance(stage, Computed) else None
     if not isinstance(body, Cast) or not isinstance(body.operand, Load):
