@@ -9,7 +9,7 @@ KERNEL_STEPS = ("tensors", "schedules", "loops", "llvm")
 """The views of a kernel, as in `relay_tune.cli.show_kernels`."""
 
 VERIFICATIONS = ("structure", "answers")
-"""What can be verified after each pass, as in `relay_tune.building.chosen_passes`."""
+"""Checks to run after each pass, as in `relay_tune.building.chosen_passes`."""
 
 QUANTIZATION_SCHEMES = ("int8", "w8", "w4", "bf16", "auto")
 """The schemes of narrow weights and data, as in `relay_tune.quantization.options`."""

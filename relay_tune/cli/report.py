@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _page() -> Callable[[str, Sequence[NetworkReport]], str]:
-    """What makes the page; InputError where the libraries of the extra `report` are missing."""
+    """Import the page's renderer; InputError where libraries of the extra `report` are missing."""
     try:
         found: Callable[[str, Sequence[NetworkReport]], str]
         found = import_module("relay_tune.cli.page.render").page

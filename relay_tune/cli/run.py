@@ -27,7 +27,7 @@ from relay_tune.tuning.tune import tune
 from relay_tune.tuning.tuned_build import build
 
 BUILDING_SHARE, MOST_BUILDING_SECONDS = 0.1, 10.0
-"""What is kept of the time for building the library, as a share of it and at most."""
+"""Time reserved for building the library, as a share of the whole and at most."""
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -142,7 +142,7 @@ class _Readers:
                 self._found.setdefault(register, []).append(instruction)
 
     def of(self, register: Register) -> Sequence[Instruction]:
-        """What reads a register."""
+        """Instructions that read a register."""
         return self._found.get(register, ())
 
     def take_room(self, register: Register, axis: int) -> bool:

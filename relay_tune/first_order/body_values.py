@@ -1,4 +1,4 @@
-"""What is known of the values in one function, and the code that puts them into registers."""
+"""Known values of one function, and the code that puts them into registers."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class BodyValues:
         return registers
 
     def fields(self, node: Expr, layout: ObjectLayout, *values: Value) -> tuple[Register, ...]:
-        """What goes into an object, whose sizes are compared with those of its fields."""
+        """Operands to store in an object, whose sizes are compared with those of its fields."""
         registers = self.registers(*values)
         self.require_sizes(node, registers, layout.fields)
         return registers

@@ -38,7 +38,7 @@ def with_extended_tensors(function: FirstOrderFunction, is_entry: bool) -> First
 
 
 def _instructions(instruction: Instruction, fixed: Collection[Register]) -> Iterator[Instruction]:
-    """What takes the place of an instruction: itself unless it can be in place."""
+    """Replace an instruction that can be in place; others stay."""
     joined = concatenation(instruction)
     if joined is None or joined.old in fixed or not _lies_behind(joined):
         yield instruction

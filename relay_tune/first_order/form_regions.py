@@ -50,11 +50,11 @@ from relay_tune.op.primitive_views import computes_nothing
 from relay_tune.quick_dataclass import dataclass
 
 _IN_ORDER = (CallFunction, CallClosure, WriteField, ExtendTensor)
-"""What no kernel is moved behind: calls keep memory, others see what is written, and a tensor that
+"""Barriers to moving kernels: calls keep memory, others see what is written, and a tensor that
 nothing else reads is extended where it is."""
 
 _CHECKS = (CheckSize, CheckRoom)
-"""What looks at sizes alone, which are known when a region begins."""
+"""Instructions that look at sizes alone, which are known when a region begins."""
 
 
 def with_regions(function: FirstOrderFunction, lone: LoneRegions) -> FirstOrderFunction:
@@ -72,7 +72,7 @@ def with_regions(function: FirstOrderFunction, lone: LoneRegions) -> FirstOrderF
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a function's registers are: its constants, and which operations read each register."""
+    """Uses of a function's registers: its constants, and which operations read each register."""
 
     constants: Mapping[Register, np.ndarray]
     readers: Mapping[Register, set[Operation]]

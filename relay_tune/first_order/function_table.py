@@ -1,4 +1,4 @@
-"""What the lowering of a function body asks of the whole program."""
+"""Program-wide lookups for the lowering of a function body."""
 
 from __future__ import annotations
 

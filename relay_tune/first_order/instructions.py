@@ -37,7 +37,7 @@ class Register:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Operation:
-    """What instructions and terminators say of their operands."""
+    """Operands of instructions and terminators."""
 
     @property
     def consumed(self) -> tuple[Register, ...]:
@@ -341,7 +341,7 @@ class CallFunction(Instruction):
 
     @property
     def results(self) -> tuple[Register, ...]:
-        """What the function returns."""
+        """Type of the function's result."""
         return self.outputs
 
     @property
@@ -360,7 +360,7 @@ class CallClosure(Instruction):
 
     @property
     def results(self) -> tuple[Register, ...]:
-        """What the code returns."""
+        """Type of the code's result."""
         return self.outputs
 
     @property

@@ -1,4 +1,4 @@
-"""What values are at run time: scalars in registers, and pointers to counted objects.
+"""Kinds of values at run time: scalars in registers, and pointers to counted objects.
 
 A value of tuple type is the values of its components, left to right; the unit value is nothing.
 """

@@ -63,7 +63,7 @@ def _lent(function: FirstOrderFunction) -> FirstOrderFunction:
 
 
 def _kept(block: Block) -> Iterator[Register]:
-    """What has to be an object: all that something else than a kernel uses."""
+    """Registers that have to be objects: all that something else than a kernel uses."""
     for instruction in block.instructions:
         if not isinstance(instruction, _READS):
             yield from (*instruction.consumed, *instruction.borrowed)

@@ -92,7 +92,7 @@ class _Sweep:
         live.difference_update(block.parameters)
 
     def _live_after(self, end: Terminator) -> set[Register]:
-        """What is live after a terminator; a successor releases what only its sibling needs."""
+        """Registers live after a terminator; a successor releases what only its sibling needs."""
         live = set(end.borrowed).union(*(self._live_in[target] for target in end.targets))
         if not isinstance(end, Jump):
             for target in end.targets:

@@ -74,7 +74,7 @@ class RegionBuilder:
         self.buffers.update(zip(run.outputs, outputs, strict=True))
 
     def region(self, outputs: Sequence[Register], checked: Iterable[Instruction]) -> Region:
-        """What was written down; `checked` are the instructions whose sizes are checked."""
+        """The finished region; `checked` are the instructions whose sizes are checked."""
         for register in outputs:
             self._add_output(self.buffers[register])
         checks = [check for each in checked for check in self._sizes.checks.get(each, ())]

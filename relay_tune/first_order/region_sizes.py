@@ -174,10 +174,10 @@ class RegionSizes:
 
 
 def kernel_words(function: Function) -> str:
-    """What a primitive computes, for messages."""
+    """Title of a primitive's computation, for messages."""
     return kernel_title(primitive_title(function), node_names(function)[:1])
 
 
 def no_size(title: str) -> str:
-    """What is said where a size of a result would be negative."""
+    """Message where a size of a result would be negative."""
     return f"The sizes of the inputs of {title} do not fit the operation."

@@ -53,7 +53,7 @@ def _with_results_in_place(function: FirstOrderFunction) -> FirstOrderFunction:
 
 
 def _computed_for_the_caller(function: FirstOrderFunction) -> set[Register]:
-    """What kernels compute and only kernels read before it is returned, once."""
+    """Results that kernels compute and only kernels read before they are returned, once."""
     computed: set[Register] = set()
     kept: list[Register] = []
     for block in function.blocks:

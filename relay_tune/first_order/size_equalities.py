@@ -24,7 +24,7 @@ from relay_tune.ir.dim_arithmetic import (
 )
 
 Equal = Mapping[str, Dim]
-"""What sizes are equal to, by their names."""
+"""Equal sizes, by name."""
 
 
 def unknown_name(number: int) -> str:

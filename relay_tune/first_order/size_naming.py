@@ -87,7 +87,7 @@ class SizeNaming:
 
     @property
     def free(self) -> tuple[str, ...]:
-        """What sizes stand for that are equal to nothing else yet, the first to replace first."""
+        """Definitions of sizes that are equal to nothing else yet, the first to replace first."""
         last_first = [symbol.name for symbol in reversed(self.meanings.values())]
         unknown = [name for name in last_first if is_unknown_name(name)]
         compound = [name for name in last_first if name in self._parts]
@@ -187,7 +187,7 @@ class SizeNaming:
         return self._known[symbol.name]
 
     def _equal_size(self, symbol: Symbol, source: SizeSource) -> Dim:
-        """What a symbol is equal to; another symbol that comes later is read here."""
+        """Definition of a symbol; another symbol that comes later is read here."""
         other = self._representative(symbol)
         if isinstance(other, Symbol) and other.name in self._symbols.keys() - self._known.keys():
             self._lent.add(other.name)
@@ -198,14 +198,14 @@ class SizeNaming:
         return value
 
     def _representative(self, symbol: Symbol) -> Dim:
-        """What a symbol is equal to, which is equal to nothing else."""
+        """Definition of a symbol that is equal to nothing else."""
         value: Dim = symbol
         while isinstance(value, Symbol) and value.name in self._equal:
             value = self._equal[value.name]
         return value
 
     def _value(self, symbol: Symbol) -> Dim:
-        """What a symbol is equal to, by the names of other sizes."""
+        """Definition of a symbol by the names of other sizes."""
         return self._substituted(self._representative(symbol))
 
     def _substituted(self, dim: Dim) -> Dim:

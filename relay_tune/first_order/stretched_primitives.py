@@ -1,4 +1,4 @@
-"""What a primitive is where a `?` that meets another size turns out to be 1.
+"""Specialisations of a primitive for a `?` that meets another size and turns out to be 1.
 
     fn (%a: Tensor[(?, 4), float32], %b: Tensor[(?, 4), float32]) { add(%a, %b) }
 

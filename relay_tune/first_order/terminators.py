@@ -1,4 +1,4 @@
-"""What basic blocks end with; see `relay_tune.first_order.instructions`."""
+"""Ends of basic blocks; see `relay_tune.first_order.instructions`."""
 
 from __future__ import annotations
 

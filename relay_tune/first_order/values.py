@@ -1,4 +1,4 @@
-"""What is known of a Relay value while a function is lowered."""
+"""Knowledge of a Relay value while a function is lowered."""
 
 from __future__ import annotations
 

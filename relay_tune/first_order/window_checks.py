@@ -21,7 +21,7 @@ from relay_tune.op.window_fit import WindowRoom, window_rooms
 
 
 def window_checks(primitive: Function, inputs: Sequence[Register]) -> Iterator[CheckRoom]:
-    """What has to hold before a primitive runs on inputs."""
+    """Conditions to check before a primitive runs on inputs."""
     if not any(_open_rooms(primitive)) or not is_open_primitive(primitive):
         return
     named = open_primitive(primitive)

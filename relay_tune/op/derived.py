@@ -231,7 +231,7 @@ def _tangent(attributes: DerivedAttributes, inputs: Any, types: Any) -> list[Ten
 
 
 def _of_operator(original: _Original, derived: Callable[[], Tensor]) -> Tensor:
-    """What is derived; errors name the operator."""
+    """Call `derived`; errors name the operator."""
     try:
         return derived()
     except UnderivableError as error:

@@ -1,4 +1,4 @@
-"""What the numpy references of the network operators share: layouts, element types, padding."""
+"""Helpers of the network operators' numpy references: layouts, element types, padding."""
 
 from __future__ import annotations
 

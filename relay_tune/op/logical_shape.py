@@ -46,7 +46,7 @@ def result_shape(type_: Type | None) -> Shape | None:
 
 
 def _results(body: Expr) -> Iterator[Expr]:
-    """What computes the first result; where that is a margin, also what it is put around."""
+    """Yield what computes the first result; where that is a margin, also what it is put around."""
     node = body
     while True:
         match node:

@@ -38,7 +38,7 @@ from relay_tune.tensor.walk import loads
 from relay_tune.typing.infer import infer_expr
 
 Value = Tensor | tuple["Value", ...]
-"""What an expression becomes: a tensor, or a tuple of values."""
+"""A lowered expression: a tensor, or a tuple of values."""
 
 NO_SIZES: Mapping[str, int] = MappingProxyType({})
 

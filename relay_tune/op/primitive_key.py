@@ -1,4 +1,4 @@
-"""What makes two primitive functions the same piece of work, whatever their names and weights.
+"""Keys of primitive functions: equal for equal work, whatever their names and weights.
 
 The key of a primitive is a digest of its canonical text: operators, attributes and types, nodes
 numbered in order of evaluation. Constants count by shape and element type; only those of rank 0,

@@ -1,4 +1,4 @@
-"""What operators of one tensor, element by element, have in common."""
+"""Registration of elementwise operators of one tensor."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def _overlaps(left: Sequence[Scalar], right: Sequence[Scalar], limit: Scalar) ->
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _State:
-    """What the boxes of one class need: those that may be chosen, those that are, and counters."""
+    """State of the selection for one class: boxes that may be chosen, chosen ones, and counters."""
 
     builder: LoopBuilder
     sorting: Workspace

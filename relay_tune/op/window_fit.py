@@ -42,7 +42,7 @@ _ALONG = (gather, scatter_elements)
 
 @dataclass(frozen=True, slots=True)
 class WindowRoom:
-    """What is left of an axis, padding included, beside what it needs; it must not be negative.
+    """Length of an axis, padding included, less the window's; it must not be negative.
 
     `message` is what is said where it is.
     """

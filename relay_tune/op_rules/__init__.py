@@ -1,4 +1,4 @@
-"""What passes know of operators: a table a concern, from operators to rules.
+"""Passes' knowledge of operators: a table a concern, from operators to rules.
 
 table          what a table of rules is
 layout         how an operator runs on tensors whose axes have another order in memory

@@ -31,7 +31,7 @@ Widths: TypeAlias = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Padding:
-    """What a call reads around its first argument.
+    """Padding that a call reads around its first argument.
 
     Attributes:
         widths: how far, by axis.

@@ -24,7 +24,7 @@ from relay_tune.quick_dataclass import dataclass
 
 @dataclass(frozen=True, eq=False)
 class RowTotal:
-    """What is computed of tensors with equal numbers of rows.
+    """A sum over tensors with equal numbers of rows.
 
     Attributes:
         name: for the names of functions.

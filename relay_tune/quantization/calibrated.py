@@ -30,7 +30,7 @@ LISTENED = 4
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a calibration runs with.
+    """Settings of a calibration.
 
     Attributes:
         dtype: of data that are stored as integers.
@@ -147,7 +147,7 @@ def require_some(layers: Sequence[QuantizableLayer], stay: Mapping[str, str]) ->
 def _seen(
     network: Module, means: Means, ranges: Iterable[Arrays], stay: dict[str, str]
 ) -> dict[str, Histogram]:
-    """What annotated tensors have; layers whose data have no range are added to `stay`."""
+    """Histograms of annotated tensors; layers whose data have no range are added to `stay`."""
     annotated = Annotate(means.dtype, frozenset(stay))(network)
     seen = collect(annotated, ranges, means.threads)
     for layer, names in read_tensors(annotated, means.dtype).items():

@@ -19,7 +19,7 @@ Given: TypeAlias = (
     "str | PathLike[str] | np.ndarray | Mapping[str, np.ndarray] | Iterable[np.ndarray] "
     "| Iterable[Mapping[str, np.ndarray]]"
 )
-"""What users give: arrays by name, an iterable of those, or a file or folder of them."""
+"""Samples as users give them: arrays by name, an iterable of those, or a file or folder of them."""
 
 ROWS, SAMPLES = 16, 16
 """How many rows of an array are one sample at most where the model takes any number, and into how

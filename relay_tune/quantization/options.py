@@ -1,4 +1,4 @@
-"""What users choose of a network in fewer bits."""
+"""Options of a network in fewer bits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ACTIVATIONS: Mapping[str, Sequence[str]] = {
     "w4": ("float32", "int8"),
     "bf16": ("float32",),
 }
-"""What data may become beside weights of a scheme; bytes where this does not say."""
+"""Types of data beside weights of a scheme; bytes where this does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class QuantizationOptions:
         return ACTIVATIONS.get(self.scheme, BYTES)
 
     def means(self) -> Means:
-        """What data are calibrated with, on this machine."""
+        """Settings to calibrate data with, on this machine."""
         return Means(_stored_type(self.activations), self.method, self.loss, self.threads)
 
 

@@ -105,7 +105,7 @@ def _divergence(counts: np.ndarray, first: int, last: int) -> float:
 
 
 def _within(seen: Histogram, factor: float) -> Range:
-    """What lies within a part of the largest magnitude."""
+    """Range within a part of the largest magnitude."""
     most = float(factor) * max(-seen.low, seen.high)
     return max(seen.low, -most), min(seen.high, most)
 

@@ -1,4 +1,4 @@
-"""What a quantization did: the error of each layer, what stayed in float32, and why."""
+"""Report of a quantization: the error of each layer, what stayed in float32, and why."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ Types = Mapping[str, StoredType]
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """What is switched, in the order of the inputs."""
+    """Switches, in the order of the inputs."""
 
     data: tuple[str, ...]
     weights: tuple[str, ...]

@@ -17,7 +17,7 @@ from relay_tune.transform.quantize.layers import layers_of
 from relay_tune.transform.store_weights import FLOATS, StoreWeights
 
 WEIGHT_TYPES: Mapping[str, str] = {"w8": "int8", "w4": "int4", "bf16": "bfloat16"}
-"""What the weights of a scheme are stored as."""
+"""Storage types of the weights of a scheme."""
 
 JUDGED = 16
 """How many samples losses are computed on."""

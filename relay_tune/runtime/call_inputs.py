@@ -82,7 +82,7 @@ def _array(value: object, type_: TensorType, name: str) -> np.ndarray:
 
 
 def any_array(value: object, name: str) -> np.ndarray:
-    """What can be read as an array, of any type; InputError for what cannot."""
+    """Convert a value to an array of any type; InputError for what cannot be read."""
     try:
         if hasattr(value, "__dlpack__") and not isinstance(value, np.generic):
             return array_of_tensor(value)

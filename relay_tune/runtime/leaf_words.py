@@ -1,4 +1,4 @@
-"""What native code has to know of a kind of leaf, to make the objects of its tensors."""
+"""Description of a kind of leaf for native code that makes the objects of its tensors."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def _metadata(description: bytes, path: str | Path) -> LibraryMetadata:
 
 
 def _program(data: Mapping[str, Any]) -> FirstOrderProgram:
-    """What is known of a program from outside: its types, and how its values lie in memory."""
+    """Read a program's interface: its types, and how its values lie in memory."""
     module = parse(str(data["interface"]))
     (parameter,) = module.main.params
     type_ = parameter.annotation

@@ -172,5 +172,5 @@ class MachineLimits:
 
 
 def disturbed_text(count: int) -> str:
-    """What it means that so many rates did not repeat."""
+    """Explain rates that did not repeat."""
     return f"{counted(count, 'rate')} of the machine did not repeat and may be too low"

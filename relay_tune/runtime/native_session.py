@@ -160,7 +160,7 @@ def session_functions(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ObjectDescription:
-    """What `read` found out; see `relay_tune.codegen.programs.read_values`.
+    """Results of `read`; see `relay_tune.codegen.programs.read_values`.
 
     Attributes:
         roots: a word for each object that was asked for.
@@ -234,7 +234,7 @@ class NativeSession:
         return int(_repeating()(address, self.address, inputs, outputs, runs))
 
     def error(self, status: int) -> Exception:
-        """What the status of a run that failed means."""
+        """Turn the status of a run that failed into an error."""
         if status == NO_MEMORY:
             return MemoryError(NO_MEMORY_MESSAGE)
         if status == TOO_DEEP:

@@ -82,8 +82,8 @@ def _map_weights(file: BufferedReader, contents: LibraryFile, function: int) -> 
         raise OSError(error, os.strerror(error))
 
 
-class _Place(ctypes.Structure):
-    """What dladdr says of an address (`Dl_info` of <dlfcn.h>)."""
+class _DlInfo(ctypes.Structure):
+    """The result of dladdr for an address (`Dl_info` of <dlfcn.h>)."""
 
     _fields_ = (
         ("file", ctypes.c_char_p),
@@ -95,7 +95,7 @@ class _Place(ctypes.Structure):
 
 def _base(function: int) -> int:
     """Where the library of a function begins in memory."""
-    place = _Place()
+    place = _DlInfo()
     ask = ctypes.CDLL(None).dladdr
     ask.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
     if not ask(function, ctypes.byref(place)):

@@ -33,7 +33,7 @@ Events = Mapping[int, Sequence[TraceEvent]]
 """The events of a step or a primitive, by run."""
 
 _OF_NETWORKS = (RunRegion, LoadConstant, Reshape, CheckIndices, Retain, Release)
-"""What networks of known sizes do: beside kernels, nothing that takes time."""
+"""Instructions of networks of known sizes that take no time, beside kernels."""
 
 
 def program_profile(

@@ -45,7 +45,7 @@ ReadColumn = Callable[["_Reading", Columns, int], Sequence[Value]]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Form:
-    """What the objects of a layout stand for; a cell has no constructor.
+    """Constructor and fields of a layout's objects; a cell has no constructor.
 
     `columns` read each field in all objects of the layout.
     """
@@ -59,7 +59,7 @@ class _Form:
     def of(
         constructor: Constructor | None, fields: tuple[Type, ...], layout: ObjectLayout
     ) -> _Form:
-        """What the objects of a layout with fields of these types stand for."""
+        """Describe the objects of a layout with fields of these types."""
         return _Form(constructor, fields, layout, tuple(map(_column_reader, fields)))
 
 
@@ -162,7 +162,7 @@ class _Reading:
 
 
 def _column_reader(type_: Type) -> ReadColumn:
-    """What gives the values of fields of a type."""
+    """Return the reader of a type's field values."""
     match type_:
         case TupleType(fields=()):
             return lambda reading, columns, count: [()] * count

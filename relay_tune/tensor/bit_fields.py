@@ -32,7 +32,7 @@ class SignedField:
 
 
 def signed_field(node: Cast) -> SignedField | None:
-    """What a conversion converts, if that is it."""
+    """Match the conversion of a signed field; None of other expressions."""
     right = node.operand
     if node.dtype != "float32" or not isinstance(right, Binary) or right.dtype != "int32":
         return None

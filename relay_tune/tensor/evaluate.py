@@ -41,7 +41,7 @@ def evaluate(outputs: Sequence[Tensor], feeds: Mapping[Input, Array]) -> list[Ar
 
 
 def _words(tensor: Computed, arrays: Mapping[Tensor, Array]) -> dict[Tensor, Array]:
-    """What a tensor reads as words."""
+    """The arrays of word views that a tensor reads."""
     views = [load.tensor for load in loads(tensor.body) if isinstance(load.tensor, WordView)]
     return {
         view: np.ascontiguousarray(arrays[view.viewed]).view("<i4").reshape(view.shape)

@@ -44,7 +44,7 @@ DOT_PRODUCTS = frozenset(each.name for each in WORD_PATTERNS)
 _DOT_PRODUCT_TYPES = {each.name: each.result for each in WORD_PATTERNS}
 
 PRODUCTS = DOT_PRODUCTS | {"mul"}
-"""What is summed in one instruction with its addition."""
+"""Operations whose results an instruction adds to a sum at once."""
 
 COMPARISONS = frozenset("eq ne lt le gt ge".split())
 

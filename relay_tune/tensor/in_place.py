@@ -64,7 +64,7 @@ def _has_one_name(kernel: Kernel, tensor: Tensor) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """What is known of axes inside of loops: the values of those, and what others stand for."""
+    """Axes inside of loops: their values, and what others stand for."""
 
     ranges: Mapping[Axis, range]
     forms: Mapping[Axis, Scalar]

@@ -1,4 +1,4 @@
-"""What minima and maxima with numbers say of a value."""
+"""Bounds of a value from minima and maxima with numbers."""
 
 from __future__ import annotations
 

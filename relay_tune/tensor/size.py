@@ -279,7 +279,7 @@ def positive_size(size: int) -> int:
 
 
 def without_constant(size: int) -> int:
-    """What is symbolic of a size: `size` less the number that is added to it; 0 of a number.
+    """Symbolic part of a size: `size` less the number that is added to it; 0 of a number.
 
     The difference of two sizes is a number where this is equal of both.
     """

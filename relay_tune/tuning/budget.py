@@ -1,4 +1,4 @@
-"""What a tuning run may spend: candidates and time, whichever is used up first."""
+"""The budget of a tuning run: candidates and time, whichever is used up first."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PLANNING = 0.35
 """The share of the time after which no more tasks are planned."""
 
 LATE_SECONDS = 3.0
-"""What looks at the clock may end so much later than the time; all else is interrupted then."""
+"""Grace after the time is up for work that looks at the clock; all else is interrupted then."""
 
 Clock = Callable[[], float]
 """Seconds since some moment; never runs backwards."""

@@ -1,4 +1,4 @@
-"""What a tuning run tells the logger of the package."""
+"""Messages of a tuning run to the logger of the package."""
 
 from __future__ import annotations
 

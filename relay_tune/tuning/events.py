@@ -1,4 +1,4 @@
-"""What a tuning run tells about its progress while it runs."""
+"""Events of a tuning run, sent while it runs."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ FINISHED_EARLIER = "finished by an earlier run"
 def earlier_result(
     task: Task, mark: FinishedMark, records: Sequence[logs.Record]
 ) -> TaskResult | None:
-    """What earlier runs made of a task; None where there was nothing to choose."""
+    """Result of a task in earlier runs; None where there was nothing to choose."""
     if not mark.default:
         return None
     plan = task.plan.with_accuracy(mark.accuracy)

@@ -1,4 +1,4 @@
-"""What a tuning run knows of the machine: from the log, or measured and kept there."""
+"""The machine's limits for a tuning run: from the log, or measured and kept there."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ class LogKeeper:
         self._put_description(task, known, KEPT.added(known, mark))
 
     def limits(self) -> dict[str, float]:
-        """What the machine can reach, by name, as far as the log knows."""
+        """The machine's limits by name, as far as the log knows."""
         with log_errors():
             return self._log.limits(self.scope.target)
 
@@ -246,6 +246,6 @@ def work_as_json(work: KernelWork) -> dict[str, Any]:
 
 
 def description_of(text: str) -> dict[str, Any]:
-    """What the log says of a task; nothing where that is not the description of one."""
+    """Decode the log's description of a task; empty where it is none."""
     data = json.loads(text)
     return data if isinstance(data, dict) else {}

@@ -11,7 +11,7 @@ from relay_tune.tuning.log_errors import log_errors
 
 
 def logged_limits(log: str | PathLike[str], target: Target, threads: int) -> MachineLimits | None:
-    """What so many threads of a target can reach, or None if the log does not tell.
+    """Limits that so many threads of a target can reach, or None if the log does not tell.
 
     Raises InputError if the log cannot be read.
     """

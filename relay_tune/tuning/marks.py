@@ -1,4 +1,4 @@
-"""What the log remembers of a task beside its measurements: for each scope a mark of each kind.
+"""A task's records in the log beside its measurements: for each scope a mark of each kind.
 
 The marks of a kind are a list in the log's description of the task, under the name of the kind.
 """
@@ -17,7 +17,7 @@ class Mark(Protocol):
 
     @property
     def scope(self) -> TuningScope:
-        """What it holds for."""
+        """The scope that the mark holds for."""
 
     def to_json(self) -> object:
         """The mark as JSON values."""

@@ -74,7 +74,7 @@ class TunedModel:
         return is_network(self.fused) and not any(_is_dynamic(type_) for type_ in types)
 
     def primitives(self, tasks: Sequence[Task]) -> dict[Function, Primitive]:
-        """What its kernels compute, for any number of variants, with the plans of its tasks."""
+        """Primitives of its kernels, for any number of variants, with the plans of its tasks."""
         plans: dict[str, Plan | None] = {task.key.digest: task.plan for task in tasks}
         found = primitives_of(kernel_functions(self.fused), points=self.points)
         for function, primitive in found.items():

@@ -34,7 +34,7 @@ TIMED_SHARE, MOST_TIMED_SECONDS = 0.15, 15.0
 
 @dataclass(frozen=True, slots=True)
 class NetworkVerdict:
-    """What became of the tuned schedules.
+    """Outcome of the tuned schedules.
 
     Attributes:
         kept: the schedule of each primitive: the tuned one where it holds, else the default one.

@@ -1,4 +1,4 @@
-"""What can be chosen about a tuning run."""
+"""Options of a tuning run."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class PlanSpace:
 
 @remembered(REMEMBERED)
 def _choice(space: NestSpace, genes: Genes) -> TileChoice:
-    """What the genes of a nest stand for."""
+    """Decode the genes of a nest."""
     values = [options[gene] for options, gene in zip(space.values, genes, strict=True)]
     return space.decode(dict(zip(space.names, values, strict=True)))
 

@@ -15,7 +15,7 @@ RETRAIN_SHARE = 0.05
 
 
 def row_of(group: str, features: Sequence[float], seconds: float | None) -> Row:
-    """What a measured candidate teaches; its group are the candidates of the same task."""
+    """Training example of a measured candidate; candidates of one task are a group."""
     return Row(group, features, runs_per_second(seconds), estimated_throughput(features))
 
 

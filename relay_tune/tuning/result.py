@@ -1,4 +1,4 @@
-"""What a tuning run achieved."""
+"""Results of a tuning run."""
 
 from __future__ import annotations
 

@@ -275,7 +275,7 @@ def _row(state: TaskState, schedule: Schedule, seconds: float | None) -> Row:
 
 
 def _row_of(record: logs.Record) -> Row | None:
-    """What a record of another model teaches, or None if it describes its schedule otherwise."""
+    """Lessons of another model's record, or None if it describes its schedule otherwise."""
     if not record.features or record.status is logs.Status.IMPLAUSIBLE:
         return None
     values = json.loads(record.features)

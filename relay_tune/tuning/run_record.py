@@ -1,4 +1,4 @@
-"""What the log remembers of a tuning run: the network, its kernels, and the budget."""
+"""The log's record of a tuning run: the network, its kernels, and the budget."""
 
 from __future__ import annotations
 

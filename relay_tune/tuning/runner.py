@@ -99,7 +99,7 @@ class Runner(Protocol):
         """Time one of them, as often as wanted."""
 
     def limits(self) -> MachineLimits:
-        """What the machine can reach."""
+        """The machine's limits."""
 
     def close(self) -> None:
         """End all processes."""

@@ -114,7 +114,7 @@ class ScheduleLookup:
         return found
 
     def _fitting(self, key: PrimitiveKey, plan: Plan) -> Iterator[tuple[_Known, Schedule]]:
-        """What the log offers a primitive, the preferred first."""
+        """The log's schedules for a primitive, the preferred first."""
         for known in sorted(self._known.get(key.digest, []), key=self._preference):
             try:
                 schedule = read_schedule(known.schedule, plan)

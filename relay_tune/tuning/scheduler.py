@@ -31,7 +31,7 @@ HOPE = 0.25
 """The share of a task's time that its first round is expected to save; later ones save less."""
 
 RECENT_ROUNDS = 2
-"""What the last so many rounds have gained is expected of the next."""
+"""Rounds whose gain predicts that of the next."""
 
 FAILING_ROUNDS = 3
 """So many rounds in which nothing ran correctly end a task."""

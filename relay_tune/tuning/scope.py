@@ -1,4 +1,4 @@
-"""What measurements must have in common to be comparable."""
+"""Conditions under which measurements are comparable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all parts of a tuning run work with."""
+"""Shared state of all parts of a tuning run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tuning run achieved for one task."""
+"""Results of a tuning run for one task."""
 
 from __future__ import annotations
 

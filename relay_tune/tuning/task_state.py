@@ -182,5 +182,5 @@ def new_search(space: Space, seed: int, initial: Sequence[Genome] = ()) -> Genet
 
 
 def runs_per_second(seconds: float | None) -> float | None:
-    """What a measured time is worth; None for a candidate without one."""
+    """Fitness of a measured time; None for a candidate without one."""
     return None if seconds is None else 1.0 / max(seconds, LEAST_SECONDS)

@@ -1,4 +1,4 @@
-"""What there is to tune in a model: one task for each distinct primitive."""
+"""Tuning tasks of a model: one for each distinct primitive."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Task:
 
 
 def network_bytes(tasks: Sequence[Task], target: Target) -> int:
-    """What one run of a whole network touches, with the algorithms that touch most."""
+    """Bytes that a run of a whole network touches, with the algorithms that touch most."""
     return sum(
         task.weight * max(plan_bytes(plan) for plan in task.plans_for(target)) for task in tasks
     )
@@ -117,7 +117,7 @@ class _Kernel:
 
     @property
     def program(self) -> TensorProgram:
-        """What is scheduled."""
+        """The program to schedule."""
         return lower_function(self.function) if self.open is None else self.open.program
 
     @property
@@ -130,7 +130,7 @@ class _Kernel:
 
 
 def _kernels(function: Function, points: Sequence[SizePoint]) -> Iterator[_Kernel]:
-    """What runs for a primitive function at each of some points, each once."""
+    """Programs that run for a primitive function at each of some points, each once."""
     if not is_open_primitive(function):
         yield _Kernel(primitive_key(function), function)
         return

@@ -294,7 +294,7 @@ def _name(name: str) -> str:
 def _earlier_result(
     tasks: Sequence[Task], keeper: LogKeeper, budget: Budget, share: float, progress: Progress
 ) -> TuningResult | None:
-    """What earlier runs made of the tasks; None if one of them may go on.
+    """Results of the tasks in earlier runs; None if one of them may go on.
 
     Nothing is planned for that, which makes a run with nothing to do a quick one.
     """
@@ -321,7 +321,7 @@ def _mark_trivial(
 
 
 def _machine(keeper: LogKeeper, target: Target, progress: Progress) -> Machine:
-    """What estimates know of this machine: from the log, or measured and kept there."""
+    """Estimate coefficients of this machine: from the log, or measured and kept there."""
     limits = known_limits(keeper, 1, partial(measure_limits, target, 1), progress)
     return machine_of(target, limits, keeper.limits())
 

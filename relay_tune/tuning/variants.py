@@ -58,7 +58,7 @@ class Variants(ABC, Generic[Variant]):
 
     @abstractmethod
     def least_seconds(self, variant: Variant, count: int) -> float:
-        """What it takes at least to compare the kernels of so many variants like this one.
+        """Least cost to compare the kernels of so many variants like this one.
 
         The comparison of two of them as a whole is included.
         """
@@ -102,7 +102,7 @@ class Variants(ABC, Generic[Variant]):
 
 
 def chosen_from(choices: Choices) -> Callable[[PrimitiveKey, Plan], Schedule | None]:
-    """What gives a build these schedules."""
+    """Return the lookup that gives a build these schedules."""
 
     def choose(key: PrimitiveKey, plan: Plan) -> Schedule | None:
         return choices.get(key.digest)

@@ -66,7 +66,7 @@ def require_value_type(type_: Type, module: Module | None = None) -> None:
 
 
 def _check_tensor(type_: TensorType) -> None:
-    """What programs made in Python can get wrong; the parser lets none of it pass."""
+    """Check a tensor type of a program made in Python; the parser lets no such error pass."""
     if type_.dtype not in DTYPES:
         raise TypeInferenceError(
             f"There is no element type {type_.dtype!r}.",

@@ -1,4 +1,4 @@
-"""What inference knows while it walks over a program."""
+"""State of type inference while it walks over a program."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class UnificationError(RelayError):
 
 
 class Unifier:
-    """What is known so far of the holes in types."""
+    """Solutions found so far for the holes in types."""
 
     def __init__(self) -> None:
         self.dims = DimUnifier()
@@ -95,7 +95,7 @@ class Unifier:
         return self._resolve(type_, 0)
 
     def _resolve(self, type_: Type, level: int) -> Type:
-        """What stands for a part of a type in which it is nested `level` deep."""
+        """Substitute the holes of a part of a type in which it is nested `level` deep."""
         if isinstance(type_, TensorType):
             return self._resolve_tensor(type_)
         if isinstance(type_, IncompleteType):
@@ -265,7 +265,7 @@ class Unifier:
         return body if isinstance(body, FuncType) else function
 
     def monotype(self, type_: Type) -> Type:
-        """What a hole can stand for: polymorphic functions in it are used at one instance."""
+        """Type to bind a hole to: polymorphic functions in it are used at one instance."""
         return self._monotype(type_, set())
 
     def _monotype(self, type_: Type, kept: set[int]) -> Type:

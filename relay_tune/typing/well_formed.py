@@ -62,7 +62,7 @@ def _out_of_scope(root: Expr) -> Iterator[Var]:
 
 
 def _steps(node: Expr) -> Iterator[tuple[str, Expr, tuple[Var, ...]]]:
-    """What to do at a node, in order: visit children, open and close scopes."""
+    """Yield the steps at a node, in order: visit children, open and close scopes."""
     match node:
         case Function():
             yield from _scoped(node.body, node.params)

@@ -32,7 +32,7 @@ def pad_pairs(padding: int | Sequence[int], axes: int) -> tuple[tuple[int, int],
 
 
 def window_room(dim: Dim, window: Dim, dilation: int, pads: tuple[int, int]) -> Dim:
-    """What is left of an axis of size `dim`, padding included, beside one window."""
+    """Length of an axis of size `dim`, padding included, less one window."""
     extent = add(multiply(add(window, -1), dilation), 1)
     return subtract(add(dim, sum(pads)), extent)
 

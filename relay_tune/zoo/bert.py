@@ -19,7 +19,7 @@ from relay_tune.zoo.layers import dense, layer_norm, network
 from relay_tune.zoo.weights import Weights
 
 MASKED = 10000.0
-"""What is taken off the scores of positions that must not be seen."""
+"""Taken off the scores of positions that must not be seen."""
 
 BRANCH_GAIN = 0.25
 """Of the last layer of each branch."""

@@ -1,4 +1,4 @@
-"""What decoder-only language models share: caches, positions, and attention to earlier words.
+"""Shared parts of decoder-only language models: caches, positions, attention to earlier words.
 
 A step reads `s` new words behind `p` earlier ones and gives scores of the word after the last. Each
 layer appends the keys and values of the new words to its cache. So prefill (many words, p = 0) and

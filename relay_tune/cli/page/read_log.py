@@ -49,7 +49,7 @@ def network_reports(log: TuningLog) -> list[NetworkReport]:
 
 
 _Network = tuple[str, TuningScope, tuple[str, ...]]
-"""What is the same in all runs of a network: its name, the machine, its kernels."""
+"""Properties equal in all runs of a network: its name, the machine, its kernels."""
 
 
 def _network(record: RunRecord) -> _Network:

@@ -20,7 +20,7 @@ MICROSOFT = "com.microsoft"
 LEAST_BLOCK = 16
 
 LEVELS: Mapping[str, Mapping[str, int]] = {"": {}, "int8": {"accuracy_level": 4}}
-"""What MatMulNBits says of data that may be rounded to a type."""
+"""Accuracy level of MatMulNBits for data that may be rounded to a type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class BlockWeights:
 
     @property
     def inputs(self) -> tuple[Array, ...]:
-        """What MatMulNBits reads beside its data; zero points in the middle are left out."""
+        """Inputs of MatMulNBits beside its data; zero points in the middle are left out."""
         count, size = self.numbers.shape
         blocks = self.scales.shape[1]
         whole = np.zeros((count, blocks * self.block), np.uint8)

@@ -9,7 +9,7 @@ import numpy as np
 from relay_tune.frontend.onnx_export.call import OperatorCall, OperatorTranslator
 
 BYTES = ("int8", "uint8")
-"""What operator set 18 quantizes to."""
+"""Element types that operator set 18 quantizes to."""
 
 
 def _quantize(call: OperatorCall) -> str:

@@ -1,4 +1,4 @@
-"""What an ONNX file says of the sizes and types of its inputs."""
+"""Types and sizes that an ONNX file declares of its inputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relay_tune.ir.types import TensorType, Type
 MAXIMUM_DIM = 2**62
 
 _NO_NAMES = ("None", "none", "unknown", "dynamic")
-"""What exporters call any dynamic size, so that equal names do not mean equal sizes."""
+"""Names that exporters give to any dynamic size, so that equal names do not mean equal sizes."""
 
 
 class UntypedInputError(UnsupportedOperatorError):

@@ -1,4 +1,4 @@
-"""What an ONNX file declares of its inputs, and sizes that dynamic ones are likely to have.
+"""Inputs that an ONNX file declares, with hint values for dynamic sizes.
 
     x: float32 (N, 3, ?, ?)               1, 3, 224, 224
     ids: int64 (batch, length)            1, 128

@@ -66,7 +66,7 @@ def deferred_value(expr: Expr) -> Any:
 
 
 def _parts(expr: Expr) -> Sequence[Expr] | None:
-    """What a value is made of; None where that is not constant, or too large."""
+    """Parts of a constant value; None where it is not constant, or too large."""
     match expr:
         case Constant():
             return ()
@@ -108,7 +108,7 @@ def is_of_weights(arguments: Sequence[Expr], result: Type) -> bool:
 
 
 def of_file(value: Expr, arguments: Sequence[Expr]) -> Expr:
-    """What was computed of constants, which is one of the file's where an argument is.
+    """A value computed from constants, marked as one of the file's where an argument is.
 
     Others belong to what a node means, as the coefficients of Resize: no training changes them.
     """

@@ -1,4 +1,4 @@
-"""What to give where a model does not work as it comes, in the names of its own inputs."""
+"""Advice on which sizes and values to give, in the names of the model's own inputs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def add_input_hint(error: RelayError, graph: GraphProto, given: Collection[str])
 
 
 def _other_remedies(error: RelayError) -> tuple[str, ...]:
-    """What helps against those of several faults that sizes and values do not mend."""
+    """Remedies for those of several faults that sizes and values do not mend."""
     if len(error.refusals) < 2:
         return ()
     return tuple(dict.fromkeys(r.remedy for r in error.refusals if FIX_SIZES not in r.remedy))

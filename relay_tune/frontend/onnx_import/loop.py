@@ -107,7 +107,7 @@ def _goes_on(condition: Expr | None) -> bool:
 
 
 def _no_rows(loop: _Loop) -> list[tuple[Expr, tuple[Dim, ...]]]:
-    """What a loop without any round collects, tensors without rows, and the shape of others."""
+    """Results of a loop without any round: tensors without rows, and the shape of others."""
     with loop.build.scope():
         _, _, rows = loop.outputs(variable("round", ROUND_TYPE), loop.carried)
         types = [tensor_type(row) for row in rows]

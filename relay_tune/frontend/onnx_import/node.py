@@ -1,4 +1,4 @@
-"""What a translator sees of an ONNX node: inputs as expressions, attributes checked by type."""
+"""An ONNX node for translators: inputs as expressions, attributes checked by type."""
 
 from __future__ import annotations
 

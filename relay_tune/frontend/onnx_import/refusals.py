@@ -37,7 +37,7 @@ def require_translated(values: Sequence[Expr | None]) -> None:
 
 
 class Refusals:
-    """What was refused so far of one model."""
+    """Refusals of one model, collected."""
 
     def __init__(self) -> None:
         self._found: dict[Hashable, tuple[Refusal, RelayError]] = {}
@@ -127,7 +127,7 @@ def _line(group: Sequence[Refusal]) -> str:
 
 
 def _remedy(refusals: Sequence[Refusal]) -> str:
-    """What helps, each once."""
+    """Remedies, each once."""
     found = list(dict.fromkeys(each.remedy for each in refusals if each.remedy))
     return " ".join(
         text for text in found if not any(text in other for other in found if other != text)

@@ -20,7 +20,7 @@ from relay_tune.quick_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class _Sequence:
-    """What is scanned along an axis, perhaps from its end."""
+    """An input that is scanned along an axis, perhaps from its end."""
 
     data: Expr
     axis: int

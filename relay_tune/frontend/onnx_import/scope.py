@@ -103,7 +103,7 @@ def node_label(node: NodeProto) -> str:
 
 @contextmanager
 def located(span: NodeSpan) -> Iterator[None]:
-    """What is made inside has the node's span; whatever goes wrong is one error that names it."""
+    """Give nodes made inside the ONNX node's span; any failure is one error that names it."""
     where = str(span)
     try:
         with made_for(span):

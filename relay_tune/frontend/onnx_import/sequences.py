@@ -111,7 +111,7 @@ def nothing() -> Expr:
 
 
 def case(name: str, variables: Sequence[Var], body: Expr) -> Clause:
-    """What a match gives for a constructor, whose fields the variables are."""
+    """Clause of a match for a constructor, whose fields the variables are."""
     patterns = tuple(VarPattern(variable) for variable in variables)
     return Clause(ConstructorPattern(constructor(name), patterns), body)
 

@@ -1,4 +1,4 @@
-"""What translators of control flow see of the graphs that a node holds."""
+"""Interface to a node's graphs for translators of control flow."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _has_elements(type_: TensorType) -> bool:
 
 
 def elements_of(build: Builder, expr: Expr | None) -> Elements | None:
-    """What is known of the elements of an integer tensor, `?` where that is nothing.
+    """Known elements of an integer tensor, `?` for each unknown one.
 
     None if there is no tensor, or one of another type, of many elements, or of unknown shape.
     """
@@ -106,7 +106,7 @@ def with_known_elements(
 
 
 def _elements_of_result(build: Builder, node: OnnxNode, type_: TensorType) -> Elements | None:
-    """What is known of the first output of a node, which has the type `type_`."""
+    """Known elements of the first output of a node, which has the type `type_`."""
     inputs = [elements_of(build, each) for each in node.inputs]
     if node.operator in RESHAPED:
         found = _reshaped(inputs[0], type_)

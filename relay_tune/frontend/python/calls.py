@@ -126,7 +126,7 @@ class Calls(OperatorCalls, ABC):
         return Call(einsum_operator(len(tensors)), tensors, EinsumAttributes(equation))
 
     def _computed_by_numpy(self, callee: Any, node: ast.Call, scope: NameScope) -> Static | None:
-        """What numpy itself makes of arguments that are known, such as np.arange(10).
+        """Evaluate a call of numpy on known arguments, such as np.arange(10).
 
         Numbers for which no type is given become int32 and float32, as those of the program do.
         None where an argument is not known, or is a weight, which training may change.

@@ -37,7 +37,7 @@ class Expressions(Calls):
     """Translates the expressions of one function."""
 
     def value(self, node: ast.expr, scope: NameScope) -> Meaning:
-        """What a Python expression means; raises ParseError."""
+        """Translate a Python expression; raises ParseError."""
         meaning = self._value(node, scope)
         return self.placed(meaning, node) if isinstance(meaning, Expr) else meaning
 
@@ -125,7 +125,7 @@ class Expressions(Calls):
         return self.pair(python_tables.BINARY[type(op)], first, second, node)
 
     def _computed(self, node: ast.AST, compute: Callable[..., Any], *values: Any) -> Static:
-        """What Python itself computes from values that it knows."""
+        """Evaluate in Python itself what depends on known values only."""
         try:
             return Static(compute(*values))
         except (TypeError, ValueError, ArithmeticError) as error:

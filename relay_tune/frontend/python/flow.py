@@ -1,4 +1,4 @@
-"""What control flow is made of: where a block goes on, and how values pass from block to block.
+"""Control flow as continuations: where a block goes on, and how values pass between blocks.
 
 A block of statements becomes one expression: the value of the function from there on. Where
 control comes together, the names that were assigned become the results of an expression or the
@@ -18,7 +18,7 @@ from relay_tune.ir.expr import Call, Expr, Function, Let, Tuple, TupleGetItem, V
 from relay_tune.quick_dataclass import dataclass
 
 Continuation: TypeAlias = Callable[[NameScope], Expr]
-"""What happens next, given what the names mean by then."""
+"""Continuation: the rest of a program, given the meanings of the names by then."""
 
 Lets: TypeAlias = list[tuple[Var, Expr]]
 """The variables that a block has bound so far."""
@@ -59,7 +59,7 @@ def bound(lets: Lets, body: Expr) -> Expr:
 
 
 class Flow(Expressions):
-    """What branches and loops share."""
+    """Base of branches and loops."""
 
     @abstractmethod
     def block(self, steps: Steps, scope: NameScope, exits: Exits) -> Expr:
@@ -101,7 +101,7 @@ class Flow(Expressions):
     def joined_by_function(
         self, names: Sequence[str], scope: NameScope, after: Continuation, node: ast.AST
     ) -> tuple[tuple[Var, Expr], Continuation]:
-        """What happens next as a local function of names: its binding, and its calls."""
+        """Make the continuation a local function of names: its binding, and calls of it."""
         params, inner = self.as_parameters(names, scope)
         join = Var("join", span=self.source.span(node))
         function = self.placed(Function(params, after(inner)), node)

@@ -32,7 +32,7 @@ EVERYTHING = ("slice", None, None, None)
 
 
 def index_meaning(attributes: Any, arguments: Sequence[Expr], types: Sequence[Type]) -> Expr:
-    """What `value[entries]` is for a value of the first type; RelationError if it has no parts."""
+    """Type of `value[entries]` for a value of the first type; RelationError if it has no parts."""
     value, *indices = arguments
     entries = attributes.items
     match types[0]:

@@ -57,7 +57,7 @@ class Loops(Branches):
     """Translates loops."""
 
     def loop(self, statement: ast.For | ast.While, scope: NameScope, lets: Lets) -> Loop:
-        """What a loop goes over."""
+        """Read the head of a loop."""
         if statement.orelse:
             raise self.source.error(
                 statement.orelse[0],

@@ -29,7 +29,7 @@ class OperatorCalls(Values, ABC):
 
     @abstractmethod
     def value(self, node: ast.expr, scope: NameScope) -> Meaning:
-        """What a Python expression means."""
+        """Translate a Python expression."""
 
     def expr(self, node: ast.expr, scope: NameScope) -> Expr:
         """The expression that a Python expression means."""

@@ -48,7 +48,7 @@ class PythonFunction:
 
     @property
     def key(self) -> Hashable:
-        """What makes two translations the same."""
+        """Key by which two translations are the same."""
         return (self.function, id(self.receiver), self.wrappings)
 
     @property
@@ -73,7 +73,7 @@ class PythonFunction:
 
 @dataclass
 class TranslatedProgram:
-    """What has been translated, and what is still to be.
+    """Finished translations, and those still to be made.
 
     Attributes:
         reserved: names that functions must not get: those of the library.

@@ -80,7 +80,7 @@ def _weight_type(model: type, name: str, annotation: object) -> TensorType:
 
 
 def _formatted(model: type, name: str, text: str) -> str:
-    """What an f-string says that Python has not evaluated, with the names of the class's module."""
+    """Evaluate an f-string that Python has not, with the names of the class's module."""
     try:
         return str(eval(text, dict(vars(sys.modules[model.__module__]))))
     except (

@@ -1,4 +1,4 @@
-"""What the names of a Python function mean at a point of its text."""
+"""Meanings of a Python function's names at a point of its text."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class NameScope:
         return iter(self.names)
 
     def find(self, name: str) -> Meaning | Missing | None:
-        """What a local name means, None if there is no such name."""
+        """Return the meaning of a local name, None if there is no such name."""
         return self.names.get(name)
 
     def has(self, name: str) -> bool:

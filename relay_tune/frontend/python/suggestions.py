@@ -1,4 +1,4 @@
-"""What to write in place of what Python has and a program does not."""
+"""Replacements to suggest for Python constructs that a program does not have."""
 
 from __future__ import annotations
 

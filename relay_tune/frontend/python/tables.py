@@ -1,4 +1,4 @@
-"""What Python's operators, numpy's functions and methods of tensors are called in Relay."""
+"""Names in Relay of Python's operators, numpy's functions and methods of tensors."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class TypeReader:
         return self._parsed(f"Tensor[({', '.join(map(str, shape))}), {dtype}]", node)
 
     def _formatted(self, node: ast.JoinedStr) -> str:
-        """What an f-string says, with the objects that the function sees."""
+        """Text of an f-string, with the objects that the function sees."""
         known = {}
         for part in ast.walk(node):
             if isinstance(part, ast.Name):

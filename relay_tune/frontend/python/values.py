@@ -29,7 +29,7 @@ from relay_tune.ir.operator import find_operator, operators
 
 
 class Values:
-    """What the translation of one function knows."""
+    """State of the translation of one function."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Values:
         return result
 
     def named(self, node: ast.Name, scope: NameScope) -> Meaning:
-        """What a name means: a local one, what Python sees, the library's, or an operator."""
+        """Resolve a name: a local one, what Python sees, the library's, or an operator."""
         local = scope.find(node.id)
         if isinstance(local, Missing):
             raise self.source.error(
@@ -127,7 +127,7 @@ class Values:
             ) from error
 
     def _suggestion(self, value: object, name: str) -> str:
-        """What to write in place of a function: of one of Python or numpy what the table says."""
+        """Return the table's advice for a function of Python or numpy that programs cannot call."""
         owner = type(getattr(value, "__self__", None)).__module__
         package = (getattr(value, "__module__", None) or owner).partition(".")[0]
         match package:

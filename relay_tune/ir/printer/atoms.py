@@ -111,7 +111,7 @@ class AtomWriter:
                 return "_"
 
     def _head(self, node: Expr) -> str:
-        """What stands before `(` or `.`; a number needs brackets there."""
+        """Print an expression before `(` or `.`; a number needs brackets there."""
         text = self.atom(node)
         return f"({text})" if isinstance(node, Constant) else text
 

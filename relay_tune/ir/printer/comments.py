@@ -9,7 +9,7 @@ from relay_tune.ir.printer.atoms import AtomWriter
 from relay_tune.quick_dataclass import dataclass
 
 Annotate = Callable[[Expr], str]
-"""What is to stand behind an expression; empty: nothing."""
+"""Comment to print behind an expression; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)

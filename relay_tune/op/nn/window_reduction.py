@@ -141,7 +141,7 @@ def surely_covers(
 def _count(
     position: Scalar, outputs: int, size: int, windows: Windows, axis: int, include_padding: bool
 ) -> Scalar | int:
-    """What `window_counts` has at `position`: a number where it is the same everywhere."""
+    """Count of the window at `position`: a number where it is the same everywhere."""
     if not is_symbolic(size):
         counts = window_counts(outputs, size, windows, axis, include_padding)
         if len(set(counts)) == 1:

@@ -1,1 +1,1 @@
-"""What can be computed before a program runs."""
+"""Rules of folding: scales of weights, stored weights, values that types tell."""

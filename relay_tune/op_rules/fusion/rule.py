@@ -1,4 +1,4 @@
-"""What fusion knows of an operator beside its kind."""
+"""Fusion's knowledge of an operator beside its kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from relay_tune.quick_dataclass import dataclass
 
 
 class Rows(Enum):
-    """What is computed row by row for a reader that needs its own row only."""
+    """A computation row by row for a reader that needs its own row only."""
 
     SCORES = "rows of a product"
     WEIGHTS = "rows that are normalised"

@@ -24,7 +24,7 @@ SourceRule: TypeAlias = Callable[[Call, int | None], Source | None]
 
 
 def source_of(node: Expr, axis: int | None) -> Source | None:
-    """What a call only moves or widens, and the axis of its coordinates; None of other nodes."""
+    """Source of a call that only moves or widens, and its coordinate axis; None of other nodes."""
     rule = SOURCES.rule_of(node)
     return rule(node, axis) if rule is not None and isinstance(node, Call) else None
 

@@ -52,7 +52,7 @@ def _always(_: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class IndexRule:
-    """What is known of the indices among the arguments of an operator.
+    """The indices among the arguments of an operator, and whether they are checked.
 
     Attributes:
         uses: gives them for the attributes and the argument types of a call.

@@ -1,4 +1,4 @@
-"""What the choice of layouts knows of an operator."""
+"""Rules of an operator for the choice of layouts."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _COUNTS = ("units", "channels")
 
 
 def parallel_key(layer: WeightedLayer) -> Hashable:
-    """What layers have in common that can be one: all but their weights and number of channels."""
+    """Key of layers that can be one: all but their weights and number of channels."""
     attributes = layer.layer.attributes
     named = () if attributes is None else fields(attributes)
     values = [(each.name, attribute(layer.layer, each.name)) for each in named]

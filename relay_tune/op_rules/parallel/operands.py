@@ -41,7 +41,7 @@ def joined_call(
 def joined_operand(
     operands: Sequence[Expr], sizes: Sequence[int], axis: int | None, trailing: int, nested: int = 0
 ) -> Expr | None:
-    """What stands for operands of parts of these sizes along one of their axes; None: nothing.
+    """Join operands of parts of these sizes along one of their axes; None: impossible.
 
     The axis has so many `trailing` ones behind it in the result. An operand that is the same for
     all channels, which has no such axis or one of size 1, stays if all are the same. Constants are
@@ -105,7 +105,7 @@ def _joined_arguments(
 
 
 def _operation(call_: Call) -> tuple[Expr, str]:
-    """What a call does to its arguments; their text tells 1 from 1.0 among attributes."""
+    """Key of a call's operation on its arguments; its text tells 1 from 1.0 among attributes."""
     return call_.callee, repr(call_.attributes)
 
 

@@ -14,7 +14,7 @@ from relay_tune.quick_dataclass import dataclass
 INT32_MAX = 2**31 - 1
 
 BYTES = ("int8", "uint8")
-"""What integer products read."""
+"""Element types that integer products read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""What a quantizer asks of affine types before scales are known: the rules answer for any."""
+"""Questions of a quantizer to affine types before scales are known: the rules answer for any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pass to integers knows of an operator."""
+"""Rules of the pass to integers for one operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rewrite rule is."""
+"""The type of a rewrite rule."""
 
 from __future__ import annotations
 

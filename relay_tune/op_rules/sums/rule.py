@@ -1,4 +1,4 @@
-"""What it is to be a sum, and what a rule for its terms is."""
+"""Sums, and the type of a rule for their terms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a direct call runs: a program in a session, and what its errors mean."""
+"""Callee of a direct call: a program in a session, and the meaning of its errors."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def _cleared(other_bytes: int) -> int:
 
 
 def _evicting_bytes(other_bytes: int, threads: int) -> int:
-    """What must be read between two runs for the constants to come from where they would.
+    """Bytes to read between two runs so that constants come from where they would in a network.
 
     A network clears the caches that are small beside it, of each thread that runs it. To clear
     these is enough, however much more the network reads. The last cache is one for all threads.

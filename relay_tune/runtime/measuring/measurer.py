@@ -207,7 +207,7 @@ class Measurer:
             return self._outcome(checked.worker, best)
 
     def _outcome(self, worker: MeasuringProcess, best: float | None) -> Measurement | None:
-        """What a worker answers about a candidate, or has died of; None if it does not hold it."""
+        """Wait for a worker's answer about a candidate or its death; None: it does not hold it."""
         seconds = self._limits.seconds(best)
         try:
             reply = worker.receive(seconds)

@@ -54,7 +54,7 @@ Phase = tuple[int, TapChoice]
 
 
 def contribution(axes: Sequence[Axis], load: Load, values: Guarded) -> Contribution:
-    """What the points of `axes` contribute to the tensor of a load, whose adjoint is given."""
+    """Contribution of the points of `axes` to the tensor of a load, whose adjoint is given."""
     reading = without_divisions(Reading(tuple(axes), load.indices, summed(values)))
     inverse = inverted(load.tensor, reading)
     if inverse is None or _sums_of(inverse) > MOST_SUMS:

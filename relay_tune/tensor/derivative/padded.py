@@ -40,7 +40,7 @@ Room = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Windowed:
-    """What is summed at windows that may lie outside.
+    """A summand at windows that may lie outside.
 
     Attributes:
         value: what is summed.

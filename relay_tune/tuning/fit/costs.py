@@ -1,4 +1,4 @@
-"""What the estimate says of measured schedules under other coefficients."""
+"""Estimates of measured schedules under other coefficients."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class TooLittle:
-    """What is too little for a fit.
+    """Too few observations for a fit.
 
     Attributes:
         kernels: how many there are with several schedules.

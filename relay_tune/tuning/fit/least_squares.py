@@ -48,7 +48,7 @@ WORTH_CHANGING = 0.999
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Measured:
-    """What is fitted to.
+    """Observations to fit to.
 
     Attributes:
         seconds: the logarithms of the times.

@@ -1,4 +1,4 @@
-"""What a tuning log has measured, with the nests and choices that estimates are about."""
+"""Measurements of a tuning log, with the nests and choices that estimates are about."""
 
 from __future__ import annotations
 

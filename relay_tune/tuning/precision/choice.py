@@ -19,7 +19,7 @@ Precisions: TypeAlias = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class PrecisionSpace:
-    """What layers can be computed in.
+    """Precisions that layers can be computed in.
 
     Attributes:
         options: the precisions of each layer; the first is that of the network as it was given.

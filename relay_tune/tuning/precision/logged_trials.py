@@ -21,14 +21,14 @@ FORMAT = f"{CODE_VERSION}+precisions1"
 """The code version of such records, apart from those of kernels, and the version of their form."""
 
 MOST = sys.float_info.max
-"""What stands for an infinite loss: the numbers of a record are finite."""
+"""Stands for an infinite loss: the numbers of a record are finite."""
 
 
 class Memory(Protocol):
     """Remembers measurements."""
 
     def get(self, precisions: Precisions, turns: int) -> Measured | None:
-        """What was measured of a choice in so many turns."""
+        """Measurement of a choice in so many turns, if there is one."""
 
     def put(self, precisions: Precisions, turns: int, measured: Measured) -> None:
         """Keep a measurement."""
@@ -123,7 +123,7 @@ def _text(precisions: Precisions, turns: int) -> str:
 
 
 def _measured(record: logs.Record) -> Measured | None:
-    """What a record says; None for one of another form."""
+    """Decode a record; None for one of another form."""
     numbers = json.loads(record.features or "[]")
     if record.status is not logs.Status.OK or record.seconds is None or len(numbers) != 4:
         return None

@@ -34,7 +34,7 @@ QUICK = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """What all builds have in common, so that equal kernels are planned and compiled once.
+    """State shared by all builds, so that equal kernels are planned and compiled once.
 
     Attributes:
         target: this machine.
@@ -111,7 +111,7 @@ def _measured(times: Turns, name: str, loss: float) -> Measured:
 
 
 def _undisturbed(times: Sequence[float]) -> float:
-    """What a call takes while nothing else does: one of ten calls is faster."""
+    """Time of an undisturbed call: one of ten calls is faster."""
     return float(np.quantile(times, QUICK))
 
 

@@ -1,4 +1,4 @@
-"""What a choice of precisions costs: each layer by itself, and pairs of neighbours.
+"""Costs of a choice of precisions: each layer by itself, and pairs of neighbours.
 
     cost = sum of a[layer, its precision] + sum of b[pair, its precision] over pairs that share one
 
@@ -29,7 +29,7 @@ PAIR = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """What the coefficient of a layer is believed to be.
+    """Prior of a layer's coefficient.
 
     Attributes:
         mean: the best guess.
@@ -81,7 +81,7 @@ class PairModel:
         return self._origin + rows @ self._mean, np.sqrt(np.maximum(variance, 0.0))
 
     def alone(self, layer: str, precision: str) -> float:
-        """What is known of a layer's own coefficient."""
+        """Posterior of a layer's own coefficient."""
         return float(self._mean[self._terms.index(((layer,), precision))])
 
     def _features(self, genomes: Sequence[Genome]) -> Array:

@@ -31,10 +31,10 @@ PROPOSED, SIMULATED, BUILT = 48, 12, 4
 """Choices of a round: proposed by the genetic search, simulated and built at most."""
 
 TURN_SECONDS, TURN_CALLS = 0.1, 5
-"""What a turn takes about: some time, and so many calls."""
+"""Approximate length of a turn: seconds, and calls."""
 
 MOST_BUILD_SECONDS = 3.0
-"""What a choice is expected to take at most once its kernels are known from others."""
+"""Expected time of a choice at most, once its kernels are known from others."""
 
 LAST = 3
 """The choices that are timed once more at the end."""
@@ -49,7 +49,7 @@ TIME_NOISE, LOSS_NOISE = 0.01, 0.05
 """The deviations of a ratio and of a squared loss from what pairs explain, besides disturbance."""
 
 SAVED, UNSURE = 0.5, 0.5
-"""What integers are believed to save of a layer's share of the time, and how far that may be off"""
+"""Prior of the share of a layer's time that integers save: mean and standard deviation."""
 
 LEAST_SHARE = 0.005
 """The part of the time that any layer may make a difference of."""
@@ -58,12 +58,12 @@ OPTIMISM = 0.5
 """Deviations by which a choice may turn out faster than predicted, so that it is tried."""
 
 BEYOND = 10.0
-"""What a predicted loss beyond the bound costs, squared and as a part of it."""
+"""Penalty of a predicted loss beyond the bound, squared and as a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is searched.
+    """A search for precisions.
 
     Attributes:
         space: the precisions of each layer.
@@ -82,7 +82,7 @@ class Problem:
 
 @dataclass(slots=True)
 class Found:
-    """What a search has found.
+    """Results of a search.
 
     Attributes:
         best: the fastest choice within the bound.
@@ -202,7 +202,7 @@ class PrecisionSearch:
         return batch or self._batch_of_rest()
 
     def _batch_of_rest(self) -> list[Genome]:
-        """What is left where none of the most promising ones was within the bound."""
+        """The next remaining choice where none of the most promising ones was within the bound."""
         while self._pending and self._clock() < self._end:
             genome = next(iter(self._pending))
             del self._pending[genome]
@@ -257,7 +257,7 @@ class PrecisionSearch:
         return 1.0 if genome == self._origin else self._found.measured[genome].ratio
 
     def _score(self, genomes: Sequence[Genome]) -> list[float]:
-        """What choices promise: little time, and no loss beyond the bound."""
+        """Score choices by their promise: little time, and no loss beyond the bound."""
         ratios, deviations = self._times.predict(genomes)
         losses, _ = self._losses.predict(genomes)
         beyond = (losses * self._excess**2 - 1.0).clip(0.0)
@@ -305,7 +305,7 @@ class PrecisionSearch:
 
 
 def time_beliefs(shares: Mapping[str, float]) -> dict[str, Belief]:
-    """What integers are believed to change of the time, by each layer's share of it."""
+    """Prior of the change of time by integers, by each layer's share of it."""
     return {
         layer: Belief(-SAVED * share, UNSURE * share + LEAST_SHARE)
         for layer, share in shares.items()

@@ -1,4 +1,4 @@
-"""What measures choices of precisions."""
+"""Measuring of choices of precisions."""
 
 from __future__ import annotations
 

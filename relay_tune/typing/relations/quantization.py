@@ -86,7 +86,7 @@ def _require_integer(tensor: TensorType, what: str) -> None:
 
 
 DATA_TYPES = ("", "int8")
-"""What products may round data to that they multiply by blocks of numbers; empty: nothing."""
+"""Types that products by blocks of numbers may round data to; empty: no rounding."""
 
 NUMBER_TYPES = {2: ("uint8", "int32"), 4: ("uint8", "int32"), 8: ("uint8", "int8", "int32")}
 """The types that store numbers of so many bits."""

@@ -1,4 +1,4 @@
-"""What type relations have in common: reading inputs, comparing dimensions, reporting conflicts."""
+"""Helpers of type relations: reading inputs, comparing dimensions, reporting conflicts."""
 
 from __future__ import annotations
 

@@ -60,9 +60,9 @@ class Call:
         return self.attributes.get(name, default)
 
     def numbers_or_option(self, index: int, name: str) -> list[Any] | None:
-        """What newer operator sets have as an input, and older ones as an attribute."""
+        """Read what newer operator sets have as an input, and older ones as an attribute."""
         return self.option(name) if name in self.attributes else self.numbers(index)
 
 
 Translation = Callable[[Call], Tensor | Sequence[Tensor]]
-"""What an operator is in torch."""
+"""Translation of an operator to torch."""

@@ -13,7 +13,7 @@ from relay_tune.cli.peers.torch_module.call import Call, NotInTorch, Translation
 
 
 def own_padding(call: Call, data: Tensor, value: float) -> tuple[Tensor, list[int]]:
-    """What torch's layers pad by themselves, and the data padded where the sides differ."""
+    """Split padding into that of torch's layers and, where the sides differ, padded data."""
     if call.option("auto_pad", b"NOTSET") != b"NOTSET":
         raise NotInTorch(f"{call.kind} with automatic padding.")
     rank = data.dim() - 2

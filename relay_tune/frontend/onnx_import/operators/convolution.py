@@ -135,7 +135,7 @@ def _transposed_padding(
     strides: Sequence[int],
     dilations: Sequence[int],
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What is cut off (all befores, then all afters), and what is added at the end."""
+    """Elements cut off (all befores, then all afters), and those added at the end."""
     rank = len(kernel)
     extra = checked_numbers(node.integers("output_padding", (0,) * rank), rank, "output_padding", 0)
     mode = node.text("auto_pad", "NOTSET") or "NOTSET"

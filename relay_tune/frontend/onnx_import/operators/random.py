@@ -92,7 +92,7 @@ def _element_numbers(build: Builder, data: Expr) -> Expr:
 
 
 def _key(node: OnnxNode, build: Builder) -> Expr:
-    """What the numbers depend on besides their counters."""
+    """Key of the random numbers, which also depend on their counters."""
     return build.constant(_key_number(node), "int64")
 
 

@@ -125,7 +125,7 @@ def _copied(build: Builder, data: Expr, target: Sequence[Dim]) -> list[Size]:
 
 
 def _rest(source: Sequence[Dim], target: Sequence[Dim]) -> Dim | None:
-    """What is left of the elements of `source`; None where that is no polynomial."""
+    """Quotient of the number of elements of `source`; None where that is no polynomial."""
     if not are_known(source):
         return None
     whole, known = product(source), product(target)

@@ -51,7 +51,7 @@ def _has_open_padding(data: Expr, strides: Sequence[int], kernel: Sequence[int])
 
 
 def _widths(dim: Dim, step: int, span: int, mode: str) -> tuple[Dim, Dim]:
-    """What is added before and behind an axis; an odd element goes to the end with SAME_UPPER."""
+    """Padding before and behind an axis; an odd element goes to the end with SAME_UPPER."""
     if isinstance(dim, UnknownDim):
         static_dim(dim)
     last = multiply(add(floor_divide(add(dim, step - 1), step), -1), step)

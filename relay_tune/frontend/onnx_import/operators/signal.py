@@ -269,7 +269,7 @@ def _window(node: OnnxNode) -> np.ndarray:
 
 
 def _filters(window: np.ndarray, onesided: bool, is_complex: bool) -> np.ndarray:
-    """What makes the real and then the imaginary parts, [2 k, 1 or 2 parts, elements]."""
+    """Matrix that gives the real and then the imaginary parts, [2 k, 1 or 2 parts, elements]."""
     cosine, sine = (table.T * window for table in _turned(len(window), onesided))
     of_real = np.concatenate([cosine, sine])
     of_imaginary = np.concatenate([-sine, cosine])

@@ -1,4 +1,4 @@
-"""What a translator of an ONNX operator is."""
+"""The type of a translator of an ONNX operator."""
 
 from __future__ import annotations
 

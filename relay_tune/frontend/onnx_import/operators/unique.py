@@ -17,7 +17,7 @@ LARGEST_COMPARISON = 1 << 26
 
 
 def translate_unique(node: OnnxNode, build: Builder) -> list[Expr | None]:
-    """What occurs, where first, which one each is, and how often each occurs."""
+    """Distinct values, where each occurs first, each element's index among them, and the counts."""
     data, ordered = node.input(0), node.flag("sorted", 1)
     if node.has("axis"):
         axis = checked_axis(node.integer("axis"), rank_of(data))

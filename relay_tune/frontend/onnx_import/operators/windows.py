@@ -117,7 +117,7 @@ def _same_size(dim: Dim, step: int, span: int) -> int:
 
 
 def _overhang(size: Dim, step: int, span: int, pads: tuple[int, int]) -> int:
-    """What the last window needs behind the padding; it must begin before the padding's end.
+    """Padding that the last window needs; it must begin before the padding's end.
 
     Where the size is open, as much as it may need: windows that begin in it are none.
     """

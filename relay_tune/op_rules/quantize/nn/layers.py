@@ -112,7 +112,7 @@ def _along(numbers: np.ndarray, axis: int, dims: int) -> np.ndarray:
 
 
 def _sum_bits(layer: WeightedLayer, numbers: np.ndarray, bound: int) -> dict[str, int]:
-    """What is said of the bits of sums up to `bound`, where windows have several taps.
+    """Attribute for the bits of sums up to `bound`, where windows have several elements.
 
     One of few numbers, so that layers of one shape are one kernel.
     """

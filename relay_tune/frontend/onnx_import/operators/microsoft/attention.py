@@ -35,7 +35,7 @@ from relay_tune.ir.dim import shape_text
 from relay_tune.ir.expr import Expr
 
 LOWEST = float(np.finfo(np.float32).min)
-"""What is added to a score so that its weight is zero, unless all scores of the row have it."""
+"""Added to a score so that its weight is zero, unless all scores of the row have it."""
 
 
 def translate_attention(node: OnnxNode, build: Builder) -> list[Expr | None]:
@@ -146,7 +146,7 @@ def _biased(build: Builder, packed: list[Expr], bias: Expr) -> list[Expr]:
 
 
 def padding_mask(node: OnnxNode, build: Builder, mask: Expr | None, key: Expr) -> Expr | None:
-    """What masked keys add to scores, to broadcast to [batch, heads, sequence, keys].
+    """Bias of scores for masked keys, to broadcast to [batch, heads, sequence, keys].
 
     The mask has 1 for each key that counts, [batch, keys] or [batch, sequence, keys], or says for
     each of the batch how many keys count, [batch].
@@ -170,7 +170,7 @@ def padding_mask(node: OnnxNode, build: Builder, mask: Expr | None, key: Expr) -
 
 
 def causal_mask(build: Builder, query: Expr, key: Expr) -> Expr:
-    """What keys behind the position of a query add; the last query stands at the last key."""
+    """Causal bias of scores; the last query stands at the last key."""
     total, own = positions(build, key, 2), positions(build, query, 2)
     if shape_of(key)[2] == shape_of(query)[2]:
         indices = own

@@ -145,7 +145,7 @@ def _biased(build: Builder, mask: Expr, bias: Expr | None, key: Expr) -> Expr:
 
 
 def _mask(node: OnnxNode, build: Builder, own: Expr, key: Expr) -> Expr:
-    """What keys behind the position of a query add, and those before its window."""
+    """Bias of scores that masks keys behind the query's position, and those before its window."""
     index = positions(build, key, 2)
     query = build.call("expand_dims", own, axis=2)
     kept = build.call("less_equal", index, query)

@@ -35,7 +35,7 @@ def _range(node: OnnxNode, build: Builder) -> Expr:
 
 
 def _unique(node: OnnxNode, build: Builder) -> list[Expr | None]:
-    """What occurs, in the order in which it does, which one each is, and how often each occurs."""
+    """Distinct values in order of occurrence, the index of each element's value, and the counts."""
     values, _, inverse, counts = translate_unique(standard(node, node.input(0), sorted=0), build)
     return [values, inverse, counts]
 

@@ -133,7 +133,7 @@ def reached(build: Builder, position: Expr, mentioned: np.ndarray) -> Expr:
 
 
 def aggregated(build: Builder, position: Expr, forest: Forest, function: str) -> Expr:
-    """What the leaves of all trees give together, [n, targets]."""
+    """Sum of the leaves of all trees, [n, targets]."""
     if len(forest.features) * forest.weights.shape[1] > MAXIMUM_WEIGHTS:
         raise UnsupportedOperatorError("the leaves of the trees have too many weights.")
     given = build.call("take", build.constant(forest.weights), position, axis=0, mode="clip")

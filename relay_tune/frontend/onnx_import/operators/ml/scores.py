@@ -1,4 +1,4 @@
-"""What classical models have in common: post transforms of scores, and the labels of classes."""
+"""Post transforms of scores, and labels of classes, for all classical models."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def _data(node: OnnxNode, build: Builder) -> Expr:
 
 
 def translate_regressor(node: OnnxNode, build: Builder) -> Expr:
-    """What trees give for each target."""
+    """Results of trees for each target."""
     data, count = _data(node, build), node.integer("n_targets", 1)
     forest = _forest(node, "target", count)
     position = leaves(build, data, forest)
@@ -174,7 +174,7 @@ def _found(position: Mapping[tuple[int, int], int], key: tuple[int, int]) -> int
 def _weights(
     node: OnnxNode, kind: str, targets: int, position: Mapping[tuple[int, int], int]
 ) -> np.ndarray:
-    """What a node adds to each target; several entries of one node add up."""
+    """Weights of a node for each target; several entries of one node add up."""
     weights = _numbers(node, f"{kind}_weights")
     table = np.zeros((len(position), targets), weights.dtype)
     numbers = [node.integers(f"{kind}_{name}") for name in ("treeids", "nodeids", "ids")]
