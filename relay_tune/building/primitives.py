@@ -35,11 +35,7 @@ from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.target import Target
 from relay_tune.errors import NoNativeCodeError
-from relay_tune.first_order.open_primitive import (
-    OpenPrimitive,
-    is_open_primitive,
-    open_primitive,
-)
+from relay_tune.first_order.open_primitive import OpenPrimitive, is_open_primitive, open_primitive
 from relay_tune.first_order.stretched_primitives import stretched_primitives
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import lower_function

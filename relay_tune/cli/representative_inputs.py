@@ -8,12 +8,7 @@ from typing import Any
 from relay_tune.building.fixed_sizes import with_fixed_sizes
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.program_form import has_open_inputs
-from relay_tune.building.size_points import (
-    SizePoint,
-    dynamic_inputs,
-    input_shapes,
-    size_points,
-)
+from relay_tune.building.size_points import SizePoint, dynamic_inputs, input_shapes, size_points
 from relay_tune.cli.options import dynamic_shapes_of
 from relay_tune.first_order.kinds import is_open_type, type_of
 from relay_tune.ir.module import Module

@@ -7,11 +7,7 @@ from collections.abc import Mapping
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.block_builder import BlockBuilder
 from relay_tune.first_order.function_table import FunctionTable
-from relay_tune.first_order.instructions import (
-    LoadConstant,
-    MakeObject,
-    Register,
-)
+from relay_tune.first_order.instructions import LoadConstant, MakeObject, Register
 from relay_tune.first_order.kinds import Kind, function_kinds, kinds_of, type_of
 from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.size_checks import call_checks, own_checks, symbols_of
@@ -23,14 +19,7 @@ from relay_tune.first_order.values import (
     registers_of,
     renamed,
 )
-from relay_tune.ir.expr import (
-    Call,
-    Constant,
-    Expr,
-    Function,
-    GlobalVar,
-    Var,
-)
+from relay_tune.ir.expr import Call, Constant, Expr, Function, GlobalVar, Var
 from relay_tune.ir.traversal import free_vars
 
 

@@ -34,11 +34,7 @@ from relay_tune.first_order.instructions import (
 from relay_tune.first_order.kinds import ScalarKind, function_type, is_counted
 from relay_tune.first_order.program import FirstOrderFunction, FirstOrderProgram
 from relay_tune.first_order.row_batches import with_rows
-from relay_tune.first_order.split_epilogue import (
-    SplitPrimitive,
-    is_worth_joining,
-    split_epilogue,
-)
+from relay_tune.first_order.split_epilogue import SplitPrimitive, is_worth_joining, split_epilogue
 from relay_tune.first_order.terminators import TailCall
 from relay_tune.first_order.values import new_registers
 from relay_tune.ir.expr import Call, Function

@@ -20,19 +20,8 @@ from relay_tune.first_order.lower_patterns import bind_pattern
 from relay_tune.first_order.primitive_calls import lower_primitive_call
 from relay_tune.first_order.scopes import hoisted_nodes
 from relay_tune.first_order.size_checks import is_as_wanted
-from relay_tune.first_order.terminators import (
-    Branch,
-    Fail,
-    Jump,
-    Return,
-    TailCall,
-    TailCallClosure,
-)
-from relay_tune.first_order.values import (
-    KnownFunction,
-    Value,
-    new_registers,
-)
+from relay_tune.first_order.terminators import Branch, Fail, Jump, Return, TailCall, TailCallClosure
+from relay_tune.first_order.values import KnownFunction, Value, new_registers
 from relay_tune.ir.expr import (
     Call,
     Constant,

@@ -9,14 +9,7 @@ import numpy as np
 
 from relay_tune.first_order.instructions import Instruction, Register, Reshape, RunKernel
 from relay_tune.first_order.kinds import ScalarKind, TensorKind
-from relay_tune.first_order.region import (
-    Buffer,
-    KernelRun,
-    Origin,
-    Part,
-    Region,
-    SizeCheck,
-)
+from relay_tune.first_order.region import Buffer, KernelRun, Origin, Part, Region, SizeCheck
 from relay_tune.first_order.region_sizes import RegionSizes
 from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.ir.dim import Dim

@@ -22,11 +22,7 @@ from relay_tune.first_order.instructions import (
     SizeOf,
 )
 from relay_tune.first_order.kinds import TensorKind
-from relay_tune.first_order.open_primitive import (
-    OpenPrimitive,
-    is_open_primitive,
-    open_primitive,
-)
+from relay_tune.first_order.open_primitive import OpenPrimitive, is_open_primitive, open_primitive
 from relay_tune.first_order.region import SizeCheck
 from relay_tune.ir.dim import Dim, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import (

@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from relay_tune.ir.expr import (
-    Constant,
-    Constructor,
-    Expr,
-    Function,
-    GlobalVar,
-    If,
-    Match,
-    Var,
-)
+from relay_tune.ir.expr import Constant, Constructor, Expr, Function, GlobalVar, If, Match, Var
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import children, post_order
 from relay_tune.quick_dataclass import dataclass

@@ -33,14 +33,7 @@ from relay_tune.ir.expr import (
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.printer.types import type_text
 from relay_tune.ir.type_data import TypeData
-from relay_tune.ir.types import (
-    FuncType,
-    RefType,
-    TupleType,
-    Type,
-    TypeCall,
-    TypeVar,
-)
+from relay_tune.ir.types import FuncType, RefType, TupleType, Type, TypeCall, TypeVar
 
 Key = tuple[tuple[str, object], ...]
 NameOf = Callable[[TypeVar], str]

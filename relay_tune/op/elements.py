@@ -8,16 +8,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.operator import Compute
-from relay_tune.tensor.expression import (
-    INDEX,
-    Load,
-    Number,
-    Scalar,
-    Tensor,
-    binary,
-    cast,
-    literal,
-)
+from relay_tune.tensor.expression import INDEX, Load, Number, Scalar, Tensor, binary, cast, literal
 from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.tensor.size import is_integer, is_symbolic
 from relay_tune.tensor.tensor import Computed, compute

@@ -14,14 +14,7 @@ import numpy as np
 
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
-from relay_tune.op.elements import (
-    Array,
-    broadcast_load,
-    clamp_index,
-    index_inside,
-    load_at,
-    moved,
-)
+from relay_tune.op.elements import Array, broadcast_load, clamp_index, index_inside, load_at, moved
 from relay_tune.op.reshape_index import reshaped_tensor
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Scalar, binary, cast

@@ -10,16 +10,7 @@ from relay_tune.ir.expr import Attributes
 from relay_tune.ir.types import TensorType
 from relay_tune.op.elements import Array, elementwise, integer_shape, load_at, wide_dtype
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.tensor.expression import (
-    INDEX,
-    Axis,
-    Load,
-    Scalar,
-    Tensor,
-    cast,
-    literal,
-    reduce,
-)
+from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, Tensor, cast, literal, reduce
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.tensor import Computed, compute
 from relay_tune.typing.relations.reduction import reduced_axes

@@ -16,16 +16,7 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, integer_shape
 from relay_tune.op.merge_sort import sorted_tensors
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.tensor.expression import (
-    INDEX,
-    Axis,
-    Scalar,
-    Tensor,
-    binary,
-    cast,
-    reduce,
-    unary,
-)
+from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, cast, reduce, unary
 from relay_tune.tensor.loops import Buffer, LoopBuilder
 from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.tensor.tensor import compute, procedure

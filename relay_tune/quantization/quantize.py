@@ -24,12 +24,7 @@ from relay_tune.quantization.options import FLOAT32, INT8, QuantizationOptions
 from relay_tune.quantization.prepared import prepared
 from relay_tune.quantization.programs import input_types, native_program, output_tensors, results
 from relay_tune.quantization.report import LayerReport, QuantizationReport, report_argument
-from relay_tune.quantization.weight_only import (
-    JUDGED,
-    constant_bytes,
-    loss_of,
-    with_narrow_weights,
-)
+from relay_tune.quantization.weight_only import JUDGED, constant_bytes, loss_of, with_narrow_weights
 from relay_tune.runtime.describe import counted
 
 FEW = 8

@@ -16,11 +16,7 @@ from relay_tune.ir.dim import Polynomial, Symbol
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type, unflatten
 from relay_tune.runtime.aligned_memory import aligned_array
-from relay_tune.runtime.call_inputs import (
-    address_of,
-    check_open_sizes,
-    checked_array,
-)
+from relay_tune.runtime.call_inputs import address_of, check_open_sizes, checked_array
 from relay_tune.runtime.direct.call import direct_call
 from relay_tune.runtime.direct.callee import session_callee
 from relay_tune.runtime.donation import (

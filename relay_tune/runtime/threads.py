@@ -10,10 +10,7 @@ from numbers import Integral
 
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.loaded_code import LoadedCode
-from relay_tune.codegen.native_runtime.runtime_text import (
-    RUNTIME_SYMBOLS,
-    runtime_text,
-)
+from relay_tune.codegen.native_runtime.runtime_text import RUNTIME_SYMBOLS, runtime_text
 from relay_tune.codegen.native_runtime.state import MAXIMUM_THREADS
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import InputError

@@ -31,13 +31,7 @@ from relay_tune.runtime.program_trace import TracedProgram
 from relay_tune.runtime.run_clock import run_clock
 from relay_tune.schedule.plan import Plan
 from relay_tune.tuning.tasks import Task
-from relay_tune.tuning.variants import (
-    LEAST_RUNS,
-    WHOLE_ROUNDS,
-    Choices,
-    Variants,
-    chosen_from,
-)
+from relay_tune.tuning.variants import LEAST_RUNS, WHOLE_ROUNDS, Choices, Variants, chosen_from
 
 LEAST_ROUNDS, MOST_ROUNDS = 5, 25
 """Turns of each variant at each size."""

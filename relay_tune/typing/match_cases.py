@@ -8,13 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relay_tune.ir.expr import (
-    Constructor,
-    ConstructorPattern,
-    Match,
-    Pattern,
-    TuplePattern,
-)
+from relay_tune.ir.expr import Constructor, ConstructorPattern, Match, Pattern, TuplePattern
 from relay_tune.ir.module import Module
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.state import InferenceState

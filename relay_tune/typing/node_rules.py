@@ -22,15 +22,7 @@ from relay_tune.ir.expr import (
     type_name,
 )
 from relay_tune.ir.operator import Operator
-from relay_tune.ir.types import (
-    BOOL,
-    UNIT,
-    IncompleteType,
-    RefType,
-    TensorType,
-    TupleType,
-    Type,
-)
+from relay_tune.ir.types import BOOL, UNIT, IncompleteType, RefType, TensorType, TupleType, Type
 from relay_tune.typing.call_rules import call_type, global_type
 from relay_tune.typing.solver import PendingRelation
 from relay_tune.typing.state import InferenceState

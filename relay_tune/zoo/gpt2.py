@@ -7,15 +7,7 @@ from relay_tune.ir.module import Module
 from relay_tune.op.indexing import take
 from relay_tune.op.joining import split
 from relay_tune.op.nn.activation import gelu
-from relay_tune.zoo.decoder import (
-    BRANCH_GAIN,
-    Cache,
-    Sizes,
-    Step,
-    attention,
-    heads,
-    last_scores,
-)
+from relay_tune.zoo.decoder import BRANCH_GAIN, Cache, Sizes, Step, attention, heads, last_scores
 from relay_tune.zoo.layers import dense, layer_norm
 from relay_tune.zoo.weights import Weights
 

@@ -14,15 +14,7 @@ from relay_tune.op.nn.matmul import dense
 from relay_tune.op.reduction import mean
 from relay_tune.op.shape import expand_dims
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.zoo.decoder import (
-    BRANCH_GAIN,
-    Cache,
-    Sizes,
-    Step,
-    attention,
-    heads,
-    last_scores,
-)
+from relay_tune.zoo.decoder import BRANCH_GAIN, Cache, Sizes, Step, attention, heads, last_scores
 from relay_tune.zoo.weights import Weights
 
 BASE = 10000.0

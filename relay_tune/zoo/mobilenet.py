@@ -6,14 +6,7 @@ from relay_tune.ir.expr import Expr
 from relay_tune.ir.module import Module
 from relay_tune.op.arithmetic import add
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.zoo.layers import (
-    batch_norm,
-    conv,
-    image_input,
-    network,
-    pooled_classifier,
-    relu6,
-)
+from relay_tune.zoo.layers import batch_norm, conv, image_input, network, pooled_classifier, relu6
 from relay_tune.zoo.weights import Weights
 
 

@@ -11,11 +11,7 @@ from dataclasses import replace
 
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
-from relay_tune.building.recomputation.limited_region import (
-    DescribeRun,
-    steps_of,
-    with_sequence,
-)
+from relay_tune.building.recomputation.limited_region import DescribeRun, steps_of, with_sequence
 from relay_tune.building.recomputation.prompt_order import prompt_order
 from relay_tune.building.recomputation.within_limit import planned_bytes
 from relay_tune.building.region_layout import own_workspace

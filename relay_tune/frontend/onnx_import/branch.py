@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relay_tune.errors import ModelError
-from relay_tune.frontend.onnx_import.build import (
-    Builder,
-    known_scalar,
-    shape_of,
-    type_of,
-)
+from relay_tune.frontend.onnx_import.build import Builder, known_scalar, shape_of, type_of
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.open_sizes import are_known
 from relay_tune.frontend.onnx_import.operators.reshape import reshape_to

@@ -16,11 +16,7 @@ from typing import Any
 import numpy as np
 
 import relay_tune.op  # noqa: F401  (enters all operators into the table)
-from relay_tune.errors import (
-    FIX_SIZES,
-    ModelError,
-    UnsupportedOperatorError,
-)
+from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.branch_ranks import BranchRanks
 from relay_tune.frontend.onnx_import.folding import (
     LARGEST_FOLDED_TENSOR,

@@ -13,12 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from relay_tune.errors import ModelError
-from relay_tune.frontend.onnx_import.build import (
-    Builder,
-    is_known,
-    known_integers,
-    tensor_type,
-)
+from relay_tune.frontend.onnx_import.build import Builder, is_known, known_integers, tensor_type
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.run_time_axes import vector_length
 from relay_tune.frontend.onnx_import.symbolic_rules import (

@@ -16,15 +16,7 @@ from relay_tune.frontend.python.deferred import LENGTH, EinsumAttributes, einsum
 from relay_tune.frontend.python.operator_calls import OperatorCalls, dtype_of
 from relay_tune.frontend.python.program import PythonFunction
 from relay_tune.frontend.python.scope import Meaning, NameScope, Static
-from relay_tune.ir.expr import (
-    Call,
-    Constructor,
-    Expr,
-    GlobalVar,
-    RefCreate,
-    RefRead,
-    RefWrite,
-)
+from relay_tune.ir.expr import Call, Constructor, Expr, GlobalVar, RefCreate, RefRead, RefWrite
 from relay_tune.ir.operator import Operator, find_operator
 from relay_tune.op.cast import cast
 

@@ -17,12 +17,7 @@ import numpy as np
 from relay_tune.frontend.python import static as python_static
 from relay_tune.frontend.python import tables as python_tables
 from relay_tune.frontend.python.calls import Calls
-from relay_tune.frontend.python.deferred import (
-    DIVIDE,
-    MATMUL,
-    IndexAttributes,
-    index_operator,
-)
+from relay_tune.frontend.python.deferred import DIVIDE, MATMUL, IndexAttributes, index_operator
 from relay_tune.frontend.python.scope import Meaning, NameScope, Static
 from relay_tune.ir.expr import Call, Expr, Function, If, Tuple, Var, constant
 from relay_tune.ir.operator import find_operator

@@ -14,16 +14,7 @@ from relay_tune.frontend.python.environment import Environment
 from relay_tune.frontend.python.program import PythonFunction, TranslatedProgram
 from relay_tune.frontend.python.scope import Meaning, Missing, NameScope, Static
 from relay_tune.frontend.python.source import PythonSource
-from relay_tune.ir.expr import (
-    Call,
-    Constant,
-    Constructor,
-    Expr,
-    GlobalVar,
-    Tuple,
-    Var,
-    constant,
-)
+from relay_tune.ir.expr import Call, Constant, Constructor, Expr, GlobalVar, Tuple, Var, constant
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import find_operator, operators
 

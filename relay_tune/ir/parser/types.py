@@ -15,14 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from relay_tune.ir.dim import UNKNOWN, Dim, Symbol
-from relay_tune.ir.dim_arithmetic import (
-    add,
-    floor_divide,
-    maximum,
-    minimum,
-    multiply,
-    subtract,
-)
+from relay_tune.ir.dim_arithmetic import add, floor_divide, maximum, minimum, multiply, subtract
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.parser.cursor import Cursor
 from relay_tune.ir.parser.lexer import TokenKind

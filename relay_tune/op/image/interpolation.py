@@ -16,15 +16,7 @@ from relay_tune.op.elements import Array, number
 from relay_tune.op.image.coordinates import Position
 from relay_tune.op.layout_indices import compute_elements, quotient, remainder
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.tensor.expression import (
-    Scalar,
-    Tensor,
-    binary,
-    cast,
-    index_value,
-    literal,
-    select,
-)
+from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, index_value, literal, select
 from relay_tune.tensor.size import is_symbolic, surely_less
 
 TAPS = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}

@@ -27,12 +27,7 @@ from relay_tune.op.layout_indices import (
     whole,
 )
 from relay_tune.op.nn.pool import LAYOUTS, layouts_of, register_pool, stored_result, whole_data
-from relay_tune.op.nn.window_reduction import (
-    divide_array,
-    divide_by_count,
-    lowest_value,
-    sum_dtype,
-)
+from relay_tune.op.nn.window_reduction import divide_array, divide_by_count, lowest_value, sum_dtype
 from relay_tune.op.nn.windows import conjunction
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, literal, reduce, select

@@ -14,15 +14,7 @@ from relay_tune.op.elements import Array, index_inside, number, wide_dtype
 from relay_tune.op.index_check import is_index
 from relay_tune.op.layout_indices import ReductionAxes, cast_tensor, compute_elements
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.tensor.expression import (
-    Scalar,
-    Tensor,
-    cast,
-    index_value,
-    reduce,
-    select,
-    unary,
-)
+from relay_tune.tensor.expression import Scalar, Tensor, cast, index_value, reduce, select, unary
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.typing.relations import nn as relations_nn
 

@@ -6,14 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import (
-    Compute,
-    FusionKind,
-    Operator,
-    Reference,
-    Relation,
-    register,
-)
+from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, Relation, register
 from relay_tune.op.elements import Array
 from relay_tune.op.layout_arrays import as_stored, as_whole
 from relay_tune.op.layout_indices import spatial_letters

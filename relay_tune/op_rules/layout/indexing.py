@@ -7,12 +7,7 @@ from math import prod
 
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.op_rules.layout.rule import LayoutRule
-from relay_tune.op_rules.layout.versions import (
-    Version,
-    Versions,
-    channels_last_rank,
-    last_position,
-)
+from relay_tune.op_rules.layout.versions import Version, Versions, channels_last_rank, last_position
 from relay_tune.op_rules.matching import attribute, rank, static_shape
 from relay_tune.op_rules.typed import recall
 

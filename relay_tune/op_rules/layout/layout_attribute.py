@@ -6,12 +6,7 @@ from collections.abc import Mapping
 
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.op_rules.layout.rule import LayoutRule, always
-from relay_tune.op_rules.layout.versions import (
-    CHANNELS_FIRST,
-    CHANNELS_LAST,
-    Version,
-    Versions,
-)
+from relay_tune.op_rules.layout.versions import CHANNELS_FIRST, CHANNELS_LAST, Version, Versions
 from relay_tune.op_rules.matching import attribute, rank
 from relay_tune.op_rules.typed import recall
 

@@ -6,12 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.op_rules.layout.rule import LayoutRule
-from relay_tune.op_rules.layout.versions import (
-    Version,
-    Versions,
-    channels_last_rank,
-    last_position,
-)
+from relay_tune.op_rules.layout.versions import Version, Versions, channels_last_rank, last_position
 from relay_tune.op_rules.matching import attribute
 from relay_tune.op_rules.typed import recall
 

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from relay_tune.op_rules.quantize import (
-    arithmetic,
-    conversions,
-    joining,
-    reduction,
-    shape,
-    slicing,
-)
+from relay_tune.op_rules.quantize import arithmetic, conversions, joining, reduction, shape, slicing
 from relay_tune.op_rules.quantize.nn import activation, bias, matmul, pool
 from relay_tune.op_rules.quantize.rule import AffineRule, StoreRule
 from relay_tune.op_rules.table import OperatorTable

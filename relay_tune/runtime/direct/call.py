@@ -12,11 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
-from relay_tune.codegen.direct.direct_call import (
-    DIRECT_CALL,
-    DIRECT_RESULTS,
-    NO_INPUT_MEMORY,
-)
+from relay_tune.codegen.direct.direct_call import DIRECT_CALL, DIRECT_RESULTS, NO_INPUT_MEMORY
 from relay_tune.codegen.direct.make_results import NO_RESULT_ROOM
 from relay_tune.codegen.direct.read_arguments import NO_ROOM
 from relay_tune.codegen.direct.words import Call

@@ -11,11 +11,7 @@ import numpy as np
 
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.direct import python_objects as native
-from relay_tune.codegen.direct.direct_call import (
-    DIRECT_CALL,
-    DIRECT_RESULTS,
-    direct_call_text,
-)
+from relay_tune.codegen.direct.direct_call import DIRECT_CALL, DIRECT_RESULTS, direct_call_text
 from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import native_target
 from relay_tune.ir.expr import Constructor

@@ -18,11 +18,7 @@ from relay_tune.runtime.measuring.cold_constants import (
     outputs_wanted,
 )
 from relay_tune.runtime.measuring.compare_outputs import difference
-from relay_tune.runtime.measuring.guarded_buffer import (
-    ALIGNMENT,
-    GuardedBuffer,
-    guarded_buffers,
-)
+from relay_tune.runtime.measuring.guarded_buffer import ALIGNMENT, GuardedBuffer, guarded_buffers
 from relay_tune.runtime.measuring.inputs import Sample, as_bytes
 from relay_tune.runtime.measuring.message import Slot, SlotKind
 from relay_tune.runtime.measuring.paged_buffer import PagedBuffer, Side

@@ -29,16 +29,7 @@ from relay_tune.tensor.derivative.inverse import (
 from relay_tune.tensor.derivative.padded import Windowed, made_safe
 from relay_tune.tensor.derivative.scalar_adjoints import Guarded, summed
 from relay_tune.tensor.derivative.scatter import scattered
-from relay_tune.tensor.expression import (
-    Axis,
-    Load,
-    Scalar,
-    Tensor,
-    binary,
-    literal,
-    reduce,
-    select,
-)
+from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, binary, literal, reduce, select
 from relay_tune.tensor.index import expression_of, simplify
 from relay_tune.tensor.size import ceiling_quotient
 from relay_tune.tensor.tensor import Computed, compute

@@ -22,14 +22,7 @@ from itertools import product
 
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine, axis_affine
-from relay_tune.tensor.expression import (
-    INDEX,
-    Axis,
-    Scalar,
-    Tensor,
-    binary,
-    literal,
-)
+from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal
 from relay_tune.tensor.index import (
     axis_range,
     decide,

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from relay_tune.tensor.derivative.activity import active_nodes
-from relay_tune.tensor.derivative.slopes import (
-    BINARY_SLOPES,
-    UNARY_SLOPES,
-    change_dtype,
-    widened,
-)
+from relay_tune.tensor.derivative.slopes import BINARY_SLOPES, UNARY_SLOPES, change_dtype, widened
 from relay_tune.tensor.expression import (
     Binary,
     Cast,

@@ -6,13 +6,7 @@ from collections.abc import Mapping
 from functools import reduce
 
 from relay_tune.errors import ModelError
-from relay_tune.frontend.onnx_import.build import (
-    Builder,
-    checked_axis,
-    dtype_of,
-    rank_of,
-    shape_of,
-)
+from relay_tune.frontend.onnx_import.build import Builder, checked_axis, dtype_of, rank_of, shape_of
 from relay_tune.frontend.onnx_import.narrow_types import number_of
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.narrow import cast_element_type, checked_rounding

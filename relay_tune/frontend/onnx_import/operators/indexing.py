@@ -19,12 +19,7 @@ from relay_tune.frontend.onnx_import.build import (
     static_dim,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import (
-    axis_size,
-    known_size,
-    positions,
-    size_vector,
-)
+from relay_tune.frontend.onnx_import.open_sizes import axis_size, known_size, positions, size_vector
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.open_slice import (
     open_slice,

@@ -27,11 +27,7 @@ from relay_tune.frontend.onnx_import.operators.same_padding import with_same_pad
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.wide import in_wide
 from relay_tune.frontend.onnx_import.operators.window_elements import max_pool_with_indices
-from relay_tune.frontend.onnx_import.operators.windows import (
-    Windows,
-    spatial_rank,
-    windows_of,
-)
+from relay_tune.frontend.onnx_import.operators.windows import Windows, spatial_rank, windows_of
 from relay_tune.frontend.onnx_import.types import lowest_value
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.dim_arithmetic import add

@@ -8,13 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from relay_tune.frontend.onnx_import.build import (
-    Builder,
-    dtype_of,
-    rank_of,
-    shape_of,
-    static_shape,
-)
+from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of, shape_of, static_shape
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.convolution import convolution
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to

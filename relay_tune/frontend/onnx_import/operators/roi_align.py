@@ -11,13 +11,7 @@ from functools import reduce
 import numpy as np
 
 from relay_tune.errors import ModelError
-from relay_tune.frontend.onnx_import.build import (
-    Builder,
-    dtype_of,
-    rank_of,
-    shape_of,
-    static_dim,
-)
+from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of, shape_of, static_dim
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.open_sizes import axis_size
 from relay_tune.frontend.onnx_import.operators.activation import scaled, shifted

@@ -7,10 +7,7 @@ from relay_tune.frontend.onnx_import.build import Builder, dtype_of, shape_of, s
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.open_sizes import positions
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
-from relay_tune.frontend.onnx_import.operators.microsoft.attention import (
-    LOWEST,
-    filled_where_not,
-)
+from relay_tune.frontend.onnx_import.operators.microsoft.attention import LOWEST, filled_where_not
 from relay_tune.frontend.onnx_import.operators.microsoft.heads import (
     angles_at,
     attend,

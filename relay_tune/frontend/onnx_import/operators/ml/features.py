@@ -7,13 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from relay_tune.errors import ModelError, UnsupportedOperatorError
-from relay_tune.frontend.onnx_import.build import (
-    Builder,
-    dtype_of,
-    rank_of,
-    shape_of,
-    static_dim,
-)
+from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of, shape_of, static_dim
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.ml.scores import as_rows

@@ -13,12 +13,7 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.activation import shifted
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.microsoft.heads import part
-from relay_tune.frontend.onnx_import.operators.ml.forest import (
-    Forest,
-    aggregated,
-    leaves,
-    reached,
-)
+from relay_tune.frontend.onnx_import.operators.ml.forest import Forest, aggregated, leaves, reached
 from relay_tune.frontend.onnx_import.operators.ml.scores import (
     as_rows,
     both_classes,
