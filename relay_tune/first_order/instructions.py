@@ -14,7 +14,8 @@ the reference passes to the instruction; other operands are only looked at.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -37,17 +38,23 @@ class Register:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Operation:
-    """Operands of instructions and terminators."""
+    """Base of instructions and terminators.
+
+    CONSUMES and BORROWS name the fields that are operands, one register or several each.
+    """
+
+    CONSUMES: ClassVar[tuple[str, ...]] = ()
+    BORROWS: ClassVar[tuple[str, ...]] = ()
 
     @property
     def consumed(self) -> tuple[Register, ...]:
         """Operands whose references pass on."""
-        return ()
+        return _registers(self, self.CONSUMES)
 
     @property
     def borrowed(self) -> tuple[Register, ...]:
         """Operands that are only looked at."""
-        return ()
+        return _registers(self, self.BORROWS)
 
     @property
     def operands(self) -> tuple[Register, ...]:
@@ -55,45 +62,43 @@ class Operation:
         return (*self.consumed, *self.borrowed)
 
 
+def _registers(operation: Operation, names: Sequence[str]) -> tuple[Register, ...]:
+    found: list[Register] = []
+    for name in names:
+        value = getattr(operation, name)
+        found += (value,) if isinstance(value, Register) else value
+    return tuple(found)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Instruction(Operation):
-    """Base of instructions."""
+    """Base of instructions; ASSIGNS names the fields that are results."""
+
+    ASSIGNS: ClassVar[tuple[str, ...]] = ()
 
     @property
     def results(self) -> tuple[Register, ...]:
         """The registers that are assigned."""
-        return ()
+        return _registers(self, self.ASSIGNS)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OneResult(Instruction):
     """Base of instructions that assign one register."""
 
+    ASSIGNS = ("result",)
     result: Register
-
-    @property
-    def results(self) -> tuple[Register, ...]:
-        """That register."""
-        return (self.result,)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RunKernel(Instruction):
     """Run a primitive function on tensors and scalars; kernels become parts of regions."""
 
+    ASSIGNS = ("outputs",)
+    BORROWS = ("inputs",)
     primitive: RelayFunction
     inputs: tuple[Register, ...]
     outputs: tuple[Register, ...]
-
-    @property
-    def results(self) -> tuple[Register, ...]:
-        """The outputs, new objects."""
-        return self.outputs
-
-    @property
-    def borrowed(self) -> tuple[Register, ...]:
-        """The inputs."""
-        return self.inputs
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -113,19 +118,11 @@ class RunRegion(Instruction):
     Inputs and outputs are those of the region, in its order.
     """
 
+    ASSIGNS = ("outputs",)
+    BORROWS = ("inputs",)
     region: Region
     inputs: tuple[Register, ...]
     outputs: tuple[Register, ...]
-
-    @property
-    def results(self) -> tuple[Register, ...]:
-        """The outputs, new objects."""
-        return self.outputs
-
-    @property
-    def borrowed(self) -> tuple[Register, ...]:
-        """The inputs."""
-        return self.inputs
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -139,15 +136,11 @@ class AppendRows(OneResult):
         output: the component of the entry's result that this is; the caller may give its memory.
     """
 
+    BORROWS = ("old", "rows")
     old: Register
     rows: Register
     axis: int
     output: int
-
-    @property
-    def borrowed(self) -> tuple[Register, ...]:
-        """Both parts."""
-        return (self.old, self.rows)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -157,32 +150,20 @@ class ViewRows(OneResult):
     It is no object: the result that it views lives longer. `open` says how its sizes follow.
     """
 
+    BORROWS = ("source",)
     source: Register
     open: OpenPrimitive
-
-    @property
-    def borrowed(self) -> tuple[Register, ...]:
-        """The source."""
-        return (self.source,)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ExtendTensor(OneResult):
     """A tensor and rows behind it, in its memory if nothing else needs it and there is room."""
 
+    CONSUMES = ("old",)
+    BORROWS = ("rows",)
     old: Register
     rows: Register
     axis: int
-
-    @property
-    def consumed(self) -> tuple[Register, ...]:
-        """The tensor."""
-        return (self.old,)
-
-    @property
-    def borrowed(self) -> tuple[Register, ...]:
-        """The rows."""
-        return (self.rows,)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -288,85 +269,53 @@ class CheckIndices(Instruction):
 class MakeObject(OneResult):
     """A new object; one without fields is static."""
 
+    CONSUMES = ("fields",)
     layout: ObjectLayout
     fields: tuple[Register, ...]
-
-    @property
-    def consumed(self) -> tuple[Register, ...]:
-        """The fields."""
-        return self.fields
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ReadField(OneResult):
     """A field of an object, with a reference of its own."""
 
+    BORROWS = ("object",)
     object: Register
     layout: ObjectLayout
     index: int
-
-    @property
-    def borrowed(self) -> tuple[Register, ...]:
-        """The object."""
-        return (self.object,)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class WriteField(Instruction):
     """Replace a field of an object; the old value is released."""
 
+    CONSUMES = ("value",)
+    BORROWS = ("object",)
     object: Register
     layout: ObjectLayout
     index: int
     value: Register
-
-    @property
-    def consumed(self) -> tuple[Register, ...]:
-        """The new value."""
-        return (self.value,)
-
-    @property
-    def borrowed(self) -> tuple[Register, ...]:
-        """The object."""
-        return (self.object,)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CallFunction(Instruction):
     """Call a function of the program."""
 
+    ASSIGNS = ("outputs",)
+    CONSUMES = ("arguments",)
     function: str
     arguments: tuple[Register, ...]
     outputs: tuple[Register, ...]
-
-    @property
-    def results(self) -> tuple[Register, ...]:
-        """Type of the function's result."""
-        return self.outputs
-
-    @property
-    def consumed(self) -> tuple[Register, ...]:
-        """The arguments."""
-        return self.arguments
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CallClosure(Instruction):
     """Call the code of a closure, which is given the closure first."""
 
+    ASSIGNS = ("outputs",)
+    CONSUMES = ("closure", "arguments")
     closure: Register
     arguments: tuple[Register, ...]
     outputs: tuple[Register, ...]
-
-    @property
-    def results(self) -> tuple[Register, ...]:
-        """Type of the code's result."""
-        return self.outputs
-
-    @property
-    def consumed(self) -> tuple[Register, ...]:
-        """The closure and the arguments."""
-        return (self.closure, *self.arguments)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -390,6 +339,7 @@ class Unpack(Instruction):
     If it was the last one, the fields move out and the object is freed as it stands.
     """
 
+    CONSUMES = ("object",)
     object: Register
     layout: ObjectLayout
     fields: Mapping[int, Register]
@@ -398,8 +348,3 @@ class Unpack(Instruction):
     def results(self) -> tuple[Register, ...]:
         """The fields that are read."""
         return tuple(self.fields.values())
-
-    @property
-    def consumed(self) -> tuple[Register, ...]:
-        """The object."""
-        return (self.object,)

@@ -21,13 +21,9 @@ class Terminator(Operation):
 class Jump(Terminator):
     """Go on with a block, whose parameters get the arguments."""
 
+    CONSUMES = ("arguments",)
     target: int
     arguments: tuple[Register, ...] = ()
-
-    @property
-    def consumed(self) -> tuple[Register, ...]:
-        """The arguments."""
-        return self.arguments
 
     @property
     def targets(self) -> tuple[int, ...]:
@@ -58,15 +54,11 @@ class Branch(Terminator):
 class TestLayout(Terminator):
     """Whether an object has a layout: go on with one of two blocks, which nothing else goes to."""
 
+    BORROWS = ("object",)
     object: Register
     layout: ObjectLayout
     if_true: int
     if_false: int
-
-    @property
-    def borrowed(self) -> tuple[Register, ...]:
-        """The object."""
-        return (self.object,)
 
     @property
     def targets(self) -> tuple[int, ...]:
@@ -78,38 +70,26 @@ class TestLayout(Terminator):
 class Return(Terminator):
     """Give values to the caller."""
 
+    CONSUMES = ("values",)
     values: tuple[Register, ...]
-
-    @property
-    def consumed(self) -> tuple[Register, ...]:
-        """The values."""
-        return self.values
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TailCall(Terminator):
     """Return what a call of a function returns, in its place on the stack."""
 
+    CONSUMES = ("arguments",)
     function: str
     arguments: tuple[Register, ...]
-
-    @property
-    def consumed(self) -> tuple[Register, ...]:
-        """The arguments."""
-        return self.arguments
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TailCallClosure(Terminator):
     """Return what a call of a closure returns, in its place on the stack."""
 
+    CONSUMES = ("closure", "arguments")
     closure: Register
     arguments: tuple[Register, ...]
-
-    @property
-    def consumed(self) -> tuple[Register, ...]:
-        """The closure and the arguments."""
-        return (self.closure, *self.arguments)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
