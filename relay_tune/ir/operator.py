@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from enum import IntEnum
-from typing import Any, Protocol, cast
+from typing import Any, ParamSpec, Protocol, cast
 
 from relay_tune.errors import InputError, RelayError
 from relay_tune.ir.dim import Dim
@@ -145,6 +145,8 @@ class Operator(Expr):
         return Call(self, arguments, record)
 
 
+Fields = ParamSpec("Fields")
+
 _TABLE = cast(dict[str, Operator], OPERATORS)
 
 
@@ -157,6 +159,17 @@ def register(operator: Operator) -> Operator:
         )
     _TABLE[operator.name] = operator
     return operator
+
+
+def _registering(make: Callable[Fields, Operator]) -> Callable[Fields, Operator]:
+    def define(*values: Fields.args, **fields: Fields.kwargs) -> Operator:
+        return register(make(*values, **fields))
+
+    return define
+
+
+define = _registering(Operator)
+"""Register the operator with the given fields."""
 
 
 def find_operator(name: str) -> Operator | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, Operator, define
 from relay_tune.op.elements import Array, integer_shape, load_at, number
 from relay_tune.op.reduction_axes import ReduceAttributes, Reduction, axes_of, finished
 from relay_tune.quick_dataclass import dataclass
@@ -88,17 +88,15 @@ def _arg_operator(
         result = np.asarray(positions).astype(np.int64)
         return result.reshape(shape) if attributes.keepdims else result
 
-    return register(
-        Operator(
-            name=name,
-            arguments=("data",),
-            relation=arg_reduce,
-            kind=FusionKind.REDUCTION,
-            attributes=ArgReduceAttributes,
-            compute=computation,
-            reference=meaning,
-            documentation=documentation,
-        )
+    return define(
+        name=name,
+        arguments=("data",),
+        relation=arg_reduce,
+        kind=FusionKind.REDUCTION,
+        attributes=ArgReduceAttributes,
+        compute=computation,
+        reference=meaning,
+        documentation=documentation,
     )
 
 

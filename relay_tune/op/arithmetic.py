@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.ir.operator import FusionKind, Operator, Relation, register
+from relay_tune.ir.operator import FusionKind, Operator, Relation, define
 from relay_tune.op.elements import Array, elementwise_computation
 from relay_tune.tensor.expression import Scalar, binary
 from relay_tune.tensor.scalar_semantics import power as numpy_power
@@ -27,16 +27,14 @@ def binary_operator(
         with np.errstate(all="ignore"):
             return np.asarray(reference(lhs, rhs))
 
-    return register(
-        Operator(
-            name=name,
-            arguments=("lhs", "rhs"),
-            relation=relation,
-            kind=FusionKind.BROADCAST,
-            compute=elementwise_computation(name, element),
-            reference=meaning,
-            documentation=documentation,
-        )
+    return define(
+        name=name,
+        arguments=("lhs", "rhs"),
+        relation=relation,
+        kind=FusionKind.BROADCAST,
+        compute=elementwise_computation(name, element),
+        reference=meaning,
+        documentation=documentation,
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, integer_shape
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast
@@ -146,19 +146,17 @@ def _reference(
     return convert(real, attributes.out_dtype)
 
 
-dequantize_blocks = register(
-    Operator(
-        name="qnn.dequantize_blocks",
-        arguments=("data", "scale", "zero_point"),
-        relation=relations.dequantize_blocks,
-        kind=FusionKind.INJECTIVE,
-        attributes=DequantizeBlocksAttributes,
-        compute=_computation,
-        reference=_reference,
-        other_factor=lambda attributes: attributes.activations,
-        documentation=(
-            "(number - zero_point) * scale, in float32, of numbers of few bits; each block along "
-            "the last axis has a scale, and a zero point unless one is for all."
-        ),
-    )
+dequantize_blocks = define(
+    name="qnn.dequantize_blocks",
+    arguments=("data", "scale", "zero_point"),
+    relation=relations.dequantize_blocks,
+    kind=FusionKind.INJECTIVE,
+    attributes=DequantizeBlocksAttributes,
+    compute=_computation,
+    reference=_reference,
+    other_factor=lambda attributes: attributes.activations,
+    documentation=(
+        "(number - zero_point) * scale, in float32, of numbers of few bits; each block along "
+        "the last axis has a scale, and a zero point unless one is for all."
+    ),
 )

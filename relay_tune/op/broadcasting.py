@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, elementwise, integer_shape, load_at, moved
 from relay_tune.op.reshape_index import reshaped_tensor
 from relay_tune.quick_dataclass import dataclass
@@ -134,62 +134,52 @@ def _meshgrid_reference(
     return tuple(grids)
 
 
-broadcast_to = register(
-    Operator(
-        name="broadcast_to",
-        arguments=("data",),
-        relation=broadcast_to_relation,
-        kind=FusionKind.BROADCAST,
-        attributes=BroadcastToAttributes,
-        compute=_broadcast,
-        reference=_broadcast_to_reference,
-        documentation="The data stretched to a shape, aligned from the right.",
-    )
+broadcast_to = define(
+    name="broadcast_to",
+    arguments=("data",),
+    relation=broadcast_to_relation,
+    kind=FusionKind.BROADCAST,
+    attributes=BroadcastToAttributes,
+    compute=_broadcast,
+    reference=_broadcast_to_reference,
+    documentation="The data stretched to a shape, aligned from the right.",
 )
-broadcast_to_like = register(
-    Operator(
-        name="broadcast_to_like",
-        arguments=("data", "broadcast_type"),
-        relation=broadcast_to_like_relation,
-        kind=FusionKind.BROADCAST,
-        compute=_broadcast,
-        reference=_broadcast_like_reference,
-        documentation="The data stretched to the shape of the second argument.",
-    )
+broadcast_to_like = define(
+    name="broadcast_to_like",
+    arguments=("data", "broadcast_type"),
+    relation=broadcast_to_like_relation,
+    kind=FusionKind.BROADCAST,
+    compute=_broadcast,
+    reference=_broadcast_like_reference,
+    documentation="The data stretched to the shape of the second argument.",
 )
-tile = register(
-    Operator(
-        name="tile",
-        arguments=("data",),
-        relation=tile_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=TileAttributes,
-        compute=_tile,
-        reference=_tile_reference,
-        documentation="Copies of the data side by side along each axis.",
-    )
+tile = define(
+    name="tile",
+    arguments=("data",),
+    relation=tile_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=TileAttributes,
+    compute=_tile,
+    reference=_tile_reference,
+    documentation="Copies of the data side by side along each axis.",
 )
-repeat = register(
-    Operator(
-        name="repeat",
-        arguments=("data",),
-        relation=repeat_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=RepeatAttributes,
-        compute=_repeat,
-        reference=_repeat_reference,
-        documentation="Each element several times in a row along an axis.",
-    )
+repeat = define(
+    name="repeat",
+    arguments=("data",),
+    relation=repeat_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=RepeatAttributes,
+    compute=_repeat,
+    reference=_repeat_reference,
+    documentation="Each element several times in a row along an axis.",
 )
-meshgrid = register(
-    Operator(
-        name="meshgrid",
-        arguments=("data",),
-        relation=meshgrid_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=MeshgridAttributes,
-        compute=_meshgrid,
-        reference=_meshgrid_reference,
-        documentation="For a tuple of vectors, the grids on which each varies along its own axis.",
-    )
+meshgrid = define(
+    name="meshgrid",
+    arguments=("data",),
+    relation=meshgrid_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=MeshgridAttributes,
+    compute=_meshgrid,
+    reference=_meshgrid_reference,
+    documentation="For a tuple of vectors, the grids on which each varies along its own axis.",
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, integer_shape
 from relay_tune.tensor.expression import INDEX, Scalar, Tensor, cast, reinterpret
 from relay_tune.tensor.tensor import compute
@@ -28,17 +28,15 @@ def _reference(attributes: Attributes, data: Array, table: Array) -> Array:
     return table[np.ascontiguousarray(data).view(np.uint8).reshape(data.shape)]
 
 
-lookup = register(
-    Operator(
-        name="qnn.lookup",
-        arguments=("data", "table"),
-        relation=relations.lookup,
-        kind=FusionKind.ELEMENTWISE,
-        compute=_computation,
-        reference=_reference,
-        documentation=(
-            "table[data] for each byte of data, of a table of 256 bytes; that of a signed byte is "
-            "at the number which its bits are without a sign."
-        ),
-    )
+lookup = define(
+    name="qnn.lookup",
+    arguments=("data", "table"),
+    relation=relations.lookup,
+    kind=FusionKind.ELEMENTWISE,
+    compute=_computation,
+    reference=_reference,
+    documentation=(
+        "table[data] for each byte of data, of a table of 256 bytes; that of a signed byte is "
+        "at the number which its bits are without a sign."
+    ),
 )

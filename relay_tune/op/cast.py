@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay_tune.ir.expr import Attributes, Expr
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.op.elements import Array, elementwise, integer_shape
 from relay_tune.quick_dataclass import dataclass
@@ -58,41 +58,35 @@ def _reinterpret_reference(attributes: CastAttributes, data: Array) -> Array:
     return reinterpret_bits(data, attributes.dtype)
 
 
-cast = register(
-    Operator(
-        name="cast",
-        arguments=("data",),
-        relation=cast_relation,
-        kind=FusionKind.ELEMENTWISE,
-        attributes=CastAttributes,
-        compute=_cast,
-        reference=_cast_reference,
-        documentation=(
-            "The elements converted to another type: floats to integers are rounded towards "
-            "zero, anything to bool is whether it is not zero."
-        ),
-    )
+cast = define(
+    name="cast",
+    arguments=("data",),
+    relation=cast_relation,
+    kind=FusionKind.ELEMENTWISE,
+    attributes=CastAttributes,
+    compute=_cast,
+    reference=_cast_reference,
+    documentation=(
+        "The elements converted to another type: floats to integers are rounded towards "
+        "zero, anything to bool is whether it is not zero."
+    ),
 )
-cast_like = register(
-    Operator(
-        name="cast_like",
-        arguments=("data", "dtype_like"),
-        relation=cast_like_relation,
-        kind=FusionKind.ELEMENTWISE,
-        composition=_cast_like,
-        reference=_cast_like_reference,
-        documentation="The elements of data converted to the element type of dtype_like.",
-    )
+cast_like = define(
+    name="cast_like",
+    arguments=("data", "dtype_like"),
+    relation=cast_like_relation,
+    kind=FusionKind.ELEMENTWISE,
+    composition=_cast_like,
+    reference=_cast_like_reference,
+    documentation="The elements of data converted to the element type of dtype_like.",
 )
-reinterpret = register(
-    Operator(
-        name="reinterpret",
-        arguments=("data",),
-        relation=reinterpret_relation,
-        kind=FusionKind.ELEMENTWISE,
-        attributes=CastAttributes,
-        compute=_reinterpret,
-        reference=_reinterpret_reference,
-        documentation="The same bits read as elements of another type of the same width.",
-    )
+reinterpret = define(
+    name="reinterpret",
+    arguments=("data",),
+    relation=reinterpret_relation,
+    kind=FusionKind.ELEMENTWISE,
+    attributes=CastAttributes,
+    compute=_reinterpret,
+    reference=_reinterpret_reference,
+    documentation="The same bits read as elements of another type of the same width.",
 )

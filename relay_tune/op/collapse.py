@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, integer_shape
 from relay_tune.op.reduction_axes import Reduction, finished, reduced, wide_array
 from relay_tune.op.reshape_index import reshaped_tensor
@@ -67,26 +67,22 @@ def _collapse_like_reference(attributes: Attributes, data: Array, like: Array) -
     return _collapsed(data, like.shape)
 
 
-collapse_sum_to = register(
-    Operator(
-        name="collapse_sum_to",
-        arguments=("data",),
-        relation=collapse_sum_to_relation,
-        kind=FusionKind.REDUCTION,
-        attributes=CollapseAttributes,
-        compute=_collapse,
-        reference=_collapse_to_reference,
-        documentation="The data summed over the axes along which `shape` would broadcast to it.",
-    )
+collapse_sum_to = define(
+    name="collapse_sum_to",
+    arguments=("data",),
+    relation=collapse_sum_to_relation,
+    kind=FusionKind.REDUCTION,
+    attributes=CollapseAttributes,
+    compute=_collapse,
+    reference=_collapse_to_reference,
+    documentation="The data summed over the axes along which `shape` would broadcast to it.",
 )
-collapse_sum_like = register(
-    Operator(
-        name="collapse_sum_like",
-        arguments=("data", "collapse_type"),
-        relation=collapse_sum_like_relation,
-        kind=FusionKind.REDUCTION,
-        compute=_collapse,
-        reference=_collapse_like_reference,
-        documentation="The data summed down to the shape of the second argument.",
-    )
+collapse_sum_like = define(
+    name="collapse_sum_like",
+    arguments=("data", "collapse_type"),
+    relation=collapse_sum_like_relation,
+    kind=FusionKind.REDUCTION,
+    compute=_collapse,
+    reference=_collapse_like_reference,
+    documentation="The data summed down to the shape of the second argument.",
 )

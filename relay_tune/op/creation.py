@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, Operator, define
 from relay_tune.op.elements import Array, elementwise, integer_shape, number
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Scalar, binary, cast, literal, select
@@ -82,17 +82,15 @@ def _constant_operator(name: str, value: int, documentation: str) -> Operator:
     def meaning(attributes: FilledAttributes) -> Array:
         return np.full(attributes.shape, value, numpy_dtype(attributes.dtype))
 
-    return register(
-        Operator(
-            name=name,
-            arguments=(),
-            relation=filled,
-            kind=FusionKind.ELEMENTWISE,
-            attributes=FilledAttributes,
-            compute=_filled_with(value),
-            reference=meaning,
-            documentation=documentation,
-        )
+    return define(
+        name=name,
+        arguments=(),
+        relation=filled,
+        kind=FusionKind.ELEMENTWISE,
+        attributes=FilledAttributes,
+        compute=_filled_with(value),
+        reference=meaning,
+        documentation=documentation,
     )
 
 
@@ -100,16 +98,14 @@ def _like_operator(name: str, value: int, documentation: str) -> Operator:
     def meaning(attributes: Attributes, data: Array) -> Array:
         return np.full(data.shape, value, data.dtype)
 
-    return register(
-        Operator(
-            name=name,
-            arguments=("data",),
-            relation=identity,
-            kind=FusionKind.ELEMENTWISE,
-            compute=_filled_with(value),
-            reference=meaning,
-            documentation=documentation,
-        )
+    return define(
+        name=name,
+        arguments=("data",),
+        relation=identity,
+        kind=FusionKind.ELEMENTWISE,
+        compute=_filled_with(value),
+        reference=meaning,
+        documentation=documentation,
     )
 
 
@@ -199,73 +195,61 @@ zeros = _constant_operator("zeros", 0, "A tensor of zeros.")
 ones = _constant_operator("ones", 1, "A tensor of ones.")
 zeros_like = _like_operator("zeros_like", 0, "Zeros of the type of the data.")
 ones_like = _like_operator("ones_like", 1, "Ones of the type of the data.")
-full = register(
-    Operator(
-        name="full",
-        arguments=("fill_value",),
-        relation=full_relation,
-        kind=FusionKind.ELEMENTWISE,
-        attributes=FullAttributes,
-        compute=_full,
-        reference=_full_reference,
-        documentation="A tensor with one scalar value everywhere.",
-    )
+full = define(
+    name="full",
+    arguments=("fill_value",),
+    relation=full_relation,
+    kind=FusionKind.ELEMENTWISE,
+    attributes=FullAttributes,
+    compute=_full,
+    reference=_full_reference,
+    documentation="A tensor with one scalar value everywhere.",
 )
-full_like = register(
-    Operator(
-        name="full_like",
-        arguments=("data", "fill_value"),
-        relation=full_like_relation,
-        kind=FusionKind.ELEMENTWISE,
-        compute=_full,
-        reference=_full_like_reference,
-        documentation="A tensor of the type of the data with one scalar value everywhere.",
-    )
+full_like = define(
+    name="full_like",
+    arguments=("data", "fill_value"),
+    relation=full_like_relation,
+    kind=FusionKind.ELEMENTWISE,
+    compute=_full,
+    reference=_full_like_reference,
+    documentation="A tensor of the type of the data with one scalar value everywhere.",
 )
-arange = register(
-    Operator(
-        name="arange",
-        arguments=(),
-        relation=arange_relation,
-        kind=FusionKind.ELEMENTWISE,
-        attributes=ArangeAttributes,
-        compute=_arange,
-        reference=_arange_reference,
-        documentation="The numbers start, start + step, ... before stop; see dyn.arange.",
-    )
+arange = define(
+    name="arange",
+    arguments=(),
+    relation=arange_relation,
+    kind=FusionKind.ELEMENTWISE,
+    attributes=ArangeAttributes,
+    compute=_arange,
+    reference=_arange_reference,
+    documentation="The numbers start, start + step, ... before stop; see dyn.arange.",
 )
-shape_of = register(
-    Operator(
-        name="shape_of",
-        arguments=("data",),
-        relation=shape_of_relation,
-        kind=FusionKind.OPAQUE,
-        attributes=ShapeOfAttributes,
-        compute=_shape_of,
-        reference=_shape_of_reference,
-        documentation="The shape of the data as a vector.",
-    )
+shape_of = define(
+    name="shape_of",
+    arguments=("data",),
+    relation=shape_of_relation,
+    kind=FusionKind.OPAQUE,
+    attributes=ShapeOfAttributes,
+    compute=_shape_of,
+    reference=_shape_of_reference,
+    documentation="The shape of the data as a vector.",
 )
-ndarray_size = register(
-    Operator(
-        name="ndarray_size",
-        arguments=("data",),
-        relation=size_of,
-        kind=FusionKind.INJECTIVE,
-        attributes=ShapeOfAttributes,
-        compute=_size,
-        reference=_size_reference,
-        documentation="The number of elements of the data, a scalar.",
-    )
+ndarray_size = define(
+    name="ndarray_size",
+    arguments=("data",),
+    relation=size_of,
+    kind=FusionKind.INJECTIVE,
+    attributes=ShapeOfAttributes,
+    compute=_size,
+    reference=_size_reference,
+    documentation="The number of elements of the data, a scalar.",
 )
-copy = register(
-    Operator(
-        name="copy",
-        arguments=("data",),
-        relation=identity,
-        kind=FusionKind.ELEMENTWISE,
-        compute=_copy,
-        reference=_copy_reference,
-        documentation="The same elements in memory of their own.",
-    )
+copy = define(
+    name="copy",
+    arguments=("data",),
+    relation=identity,
+    kind=FusionKind.ELEMENTWISE,
+    compute=_copy,
+    reference=_copy_reference,
+    documentation="The same elements in memory of their own.",
 )

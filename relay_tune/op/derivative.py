@@ -19,7 +19,7 @@ from typing import Any
 
 from relay_tune.errors import BuildError
 from relay_tune.ir.expr import Attributes, Expr
-from relay_tune.ir.operator import FusionKind, Operator, Relation, register
+from relay_tune.ir.operator import FusionKind, Operator, Relation, define
 from relay_tune.ir.types import Type
 from relay_tune.op.elements import Array, elementwise, integer_shape
 from relay_tune.quick_dataclass import dataclass
@@ -78,31 +78,27 @@ def _no_value(attributes: Attributes, *arguments: object) -> object:
 
 
 def _of_functions(name: str, relation: Relation, documentation: str) -> Operator:
-    return register(
-        Operator(
-            name=name,
-            arguments=("function",),
-            relation=relation,
-            kind=FusionKind.OPAQUE,
-            attributes=DerivativeAttributes,
-            reference=_no_value,
-            documentation=documentation,
-        )
+    return define(
+        name=name,
+        arguments=("function",),
+        relation=relation,
+        kind=FusionKind.OPAQUE,
+        attributes=DerivativeAttributes,
+        reference=_no_value,
+        documentation=documentation,
     )
 
 
 def _with_rule(
     name: str, arguments: tuple[str, ...], relation: Relation, documentation: str
 ) -> Operator:
-    return register(
-        Operator(
-            name=name,
-            arguments=("function", *arguments),
-            relation=relation,
-            kind=FusionKind.OPAQUE,
-            reference=_no_value,
-            documentation=documentation,
-        )
+    return define(
+        name=name,
+        arguments=("function", *arguments),
+        relation=relation,
+        kind=FusionKind.OPAQUE,
+        reference=_no_value,
+        documentation=documentation,
     )
 
 
@@ -141,16 +137,14 @@ jvp = _of_functions(
     "The function that takes tangents of the chosen parameters as well, and returns what "
     "`function` does and the tangent of the result.",
 )
-derivative = register(
-    Operator(
-        name="derivative",
-        arguments=("value", "arguments", "given"),
-        relation=derivative_relation,
-        kind=FusionKind.OPAQUE,
-        attributes=RequestAttributes,
-        reference=_no_value,
-        documentation="The value of a call of a function, with its derivative.",
-    )
+derivative = define(
+    name="derivative",
+    arguments=("value", "arguments", "given"),
+    relation=derivative_relation,
+    kind=FusionKind.OPAQUE,
+    attributes=RequestAttributes,
+    reference=_no_value,
+    documentation="The value of a call of a function, with its derivative.",
 )
 custom_vjp = _with_rule(
     "custom_vjp",
@@ -165,17 +159,15 @@ custom_jvp = _with_rule(
     custom_pushforward,
     "`function`, of which `tangent` computes the result and its tangent.",
 )
-ruled = register(
-    Operator(
-        name="ruled",
-        arguments=("value", "adjoints", "tangent"),
-        relation=first_of,
-        kind=FusionKind.OPAQUE,
-        attributes=RuledAttributes,
-        reference=_no_value,
-        documentation="The value of a call of a function, with calls of the functions that "
-        "compute its derivatives.",
-    )
+ruled = define(
+    name="ruled",
+    arguments=("value", "adjoints", "tangent"),
+    relation=first_of,
+    kind=FusionKind.OPAQUE,
+    attributes=RuledAttributes,
+    reference=_no_value,
+    documentation="The value of a call of a function, with calls of the functions that "
+    "compute its derivatives.",
 )
 checkpoint = _with_rule(
     "checkpoint",
@@ -183,36 +175,30 @@ checkpoint = _with_rule(
     checkpointed_function,
     "`function`, of which derivatives keep the arguments and compute everything else again.",
 )
-checkpointed = register(
-    Operator(
-        name="checkpointed",
-        arguments=("value",),
-        relation=first_of,
-        kind=FusionKind.OPAQUE,
-        reference=_no_value,
-        documentation="The value of a call of a function with a checkpoint.",
-    )
+checkpointed = define(
+    name="checkpointed",
+    arguments=("value",),
+    relation=first_of,
+    kind=FusionKind.OPAQUE,
+    reference=_no_value,
+    documentation="The value of a call of a function with a checkpoint.",
 )
-again = register(
-    Operator(
-        name="again",
-        arguments=("data", "after"),
-        relation=first_of,
-        kind=FusionKind.OPAQUE,
-        compute=_data,
-        reference=_same,
-        documentation="The data, when the tensors of the tuple `after` are known. What is computed "
-        "from it is not taken for what was computed from the data before.",
-    )
+again = define(
+    name="again",
+    arguments=("data", "after"),
+    relation=first_of,
+    kind=FusionKind.OPAQUE,
+    compute=_data,
+    reference=_same,
+    documentation="The data, when the tensors of the tuple `after` are known. What is computed "
+    "from it is not taken for what was computed from the data before.",
 )
-stop_gradient = register(
-    Operator(
-        name="stop_gradient",
-        arguments=("data",),
-        relation=identity,
-        kind=FusionKind.ELEMENTWISE,
-        composition=_itself,
-        reference=_copied,
-        documentation="The data, which derivatives take for constant.",
-    )
+stop_gradient = define(
+    name="stop_gradient",
+    arguments=("data",),
+    relation=identity,
+    kind=FusionKind.ELEMENTWISE,
+    composition=_itself,
+    reference=_copied,
+    documentation="The data, which derivatives take for constant.",
 )

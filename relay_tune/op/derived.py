@@ -20,8 +20,8 @@ from relay_tune.ir.operator import (
     Operator,
     RelationContext,
     RelationError,
+    define,
     find_operator,
-    register,
 )
 from relay_tune.ir.record_text import record_of_text
 from relay_tune.ir.types import TensorType, TupleType, Type
@@ -263,33 +263,29 @@ def _evaluated(computation: Callable[..., list[Tensor]], relation: Any) -> Calla
     return meaning
 
 
-adjoint = register(
-    Operator(
-        name="derivative.adjoint",
-        arguments=("inputs", "adjoints"),
-        relation=_adjoint_relation,
-        kind=FusionKind.OPAQUE,
-        attributes=DerivedAttributes,
-        compute=_adjoint,
-        reference=_evaluated(_adjoint, _adjoint_relation),
-        documentation=(
-            "The adjoint of an input of a call of another operator: how much the sum of the "
-            "results times their adjoints changes with each element of the input."
-        ),
-    )
+adjoint = define(
+    name="derivative.adjoint",
+    arguments=("inputs", "adjoints"),
+    relation=_adjoint_relation,
+    kind=FusionKind.OPAQUE,
+    attributes=DerivedAttributes,
+    compute=_adjoint,
+    reference=_evaluated(_adjoint, _adjoint_relation),
+    documentation=(
+        "The adjoint of an input of a call of another operator: how much the sum of the "
+        "results times their adjoints changes with each element of the input."
+    ),
 )
-tangent = register(
-    Operator(
-        name="derivative.tangent",
-        arguments=("inputs", "tangents"),
-        relation=_tangent_relation,
-        kind=FusionKind.OPAQUE,
-        attributes=DerivedAttributes,
-        compute=_tangent,
-        reference=_evaluated(_tangent, _tangent_relation),
-        documentation=(
-            "How much a result of a call of another operator changes with given small changes of "
-            "its inputs."
-        ),
-    )
+tangent = define(
+    name="derivative.tangent",
+    arguments=("inputs", "tangents"),
+    relation=_tangent_relation,
+    kind=FusionKind.OPAQUE,
+    attributes=DerivedAttributes,
+    compute=_tangent,
+    reference=_evaluated(_tangent, _tangent_relation),
+    documentation=(
+        "How much a result of a call of another operator changes with given small changes of "
+        "its inputs."
+    ),
 )

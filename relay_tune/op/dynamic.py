@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import AttributesClass, FusionKind, Operator, Relation, register
+from relay_tune.ir.operator import AttributesClass, FusionKind, Operator, Relation, define
 from relay_tune.ir.types import TensorType
 from relay_tune.op import dynamic_sizes as sizes
 from relay_tune.op.elements import Array
@@ -85,18 +85,16 @@ def _dynamic_operator(
     sizes: Callable[..., Any] | None = None,
     compute: Callable[..., Any] | None = None,
 ) -> Operator:
-    return register(
-        Operator(
-            name=name,
-            arguments=arguments,
-            relation=relation,
-            kind=FusionKind.OPAQUE,
-            attributes=attributes,
-            sizes=sizes,
-            compute=compute,
-            reference=reference,
-            documentation=documentation,
-        )
+    return define(
+        name=name,
+        arguments=arguments,
+        relation=relation,
+        kind=FusionKind.OPAQUE,
+        attributes=attributes,
+        sizes=sizes,
+        compute=compute,
+        reference=reference,
+        documentation=documentation,
     )
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from relay_tune.errors import IndexRangeError, NodeSpan
 from relay_tune.ir.expr import Attributes, Call
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, Operator, define
 from relay_tune.op.elements import Array, elementwise, integer_shape, number
 from relay_tune.op.reduction_axes import Reduction
 from relay_tune.quick_dataclass import dataclass
@@ -203,33 +203,29 @@ def _check_reference(
     return indices
 
 
-index_extent = register(
-    Operator(
-        name="index_extent",
-        arguments=("indices",),
-        relation=extent_relation,
-        kind=FusionKind.REDUCTION,
-        attributes=IndexExtentAttributes,
-        compute=_extent,
-        reference=_extent_reference,
-        documentation=(
-            "The index i that is farthest from 0, as uint64: 2 i, or -2 i - 1 if it is negative."
-        ),
-    )
+index_extent = define(
+    name="index_extent",
+    arguments=("indices",),
+    relation=extent_relation,
+    kind=FusionKind.REDUCTION,
+    attributes=IndexExtentAttributes,
+    compute=_extent,
+    reference=_extent_reference,
+    documentation=(
+        "The index i that is farthest from 0, as uint64: 2 i, or -2 i - 1 if it is negative."
+    ),
 )
-check_indices = register(
-    Operator(
-        name="check_indices",
-        arguments=("indices", "extent", "data"),
-        relation=check_relation,
-        kind=FusionKind.OPAQUE,
-        attributes=CheckIndicesAttributes,
-        compute=_check,
-        reference=_check_reference,
-        documentation=(
-            "The indices; the program ends with an error where their extent is not below twice "
-            "the size of the axis that they are indices of. `data` is a tuple: of the tensor whose "
-            "sizes are meant, of a number of elements, or of none where attributes tell them."
-        ),
-    )
+check_indices = define(
+    name="check_indices",
+    arguments=("indices", "extent", "data"),
+    relation=check_relation,
+    kind=FusionKind.OPAQUE,
+    attributes=CheckIndicesAttributes,
+    compute=_check,
+    reference=_check_reference,
+    documentation=(
+        "The indices; the program ends with an error where their extent is not below twice "
+        "the size of the axis that they are indices of. `data` is a tuple: of the tensor whose "
+        "sizes are meant, of a number of elements, or of none where attributes tell them."
+    ),
 )

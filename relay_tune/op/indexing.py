@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, broadcast_load, clamp_index, index_inside, load_at, moved
 from relay_tune.op.reshape_index import reshaped_tensor
 from relay_tune.quick_dataclass import dataclass
@@ -200,53 +200,45 @@ def _advanced_index_reference(attributes: Attributes, inputs: tuple[Array, ...])
     return np.asarray(data[tuple(chosen)])
 
 
-take = register(
-    Operator(
-        name="take",
-        arguments=("data", "indices"),
-        relation=take_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=TakeAttributes,
-        compute=_take,
-        reference=_take_reference,
-        documentation="The slices of data at the given positions of one axis.",
-    )
+take = define(
+    name="take",
+    arguments=("data", "indices"),
+    relation=take_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=TakeAttributes,
+    compute=_take,
+    reference=_take_reference,
+    documentation="The slices of data at the given positions of one axis.",
 )
-gather = register(
-    Operator(
-        name="gather",
-        arguments=("data", "indices"),
-        relation=gather_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=GatherAttributes,
-        compute=_gather,
-        reference=_gather_reference,
-        documentation="out[i][j] = data[indices[i][j]][j] for axis 0, and so on.",
-    )
+gather = define(
+    name="gather",
+    arguments=("data", "indices"),
+    relation=gather_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=GatherAttributes,
+    compute=_gather,
+    reference=_gather_reference,
+    documentation="out[i][j] = data[indices[i][j]][j] for axis 0, and so on.",
 )
-gather_nd = register(
-    Operator(
-        name="gather_nd",
-        arguments=("data", "indices"),
-        relation=gather_nd_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=GatherNdAttributes,
-        compute=_gather_nd,
-        reference=_gather_nd_reference,
-        documentation="Slices of data at positions whose coordinates run along axis 0 of indices.",
-    )
+gather_nd = define(
+    name="gather_nd",
+    arguments=("data", "indices"),
+    relation=gather_nd_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=GatherNdAttributes,
+    compute=_gather_nd,
+    reference=_gather_nd_reference,
+    documentation="Slices of data at positions whose coordinates run along axis 0 of indices.",
 )
-adv_index = register(
-    Operator(
-        name="adv_index",
-        arguments=("inputs",),
-        relation=advanced_index_relation,
-        kind=FusionKind.INJECTIVE,
-        compute=_advanced_index,
-        reference=_advanced_index_reference,
-        documentation=(
-            "data[index0, index1, ...] with index tensors that broadcast; negative ones count "
-            "from the end."
-        ),
-    )
+adv_index = define(
+    name="adv_index",
+    arguments=("inputs",),
+    relation=advanced_index_relation,
+    kind=FusionKind.INJECTIVE,
+    compute=_advanced_index,
+    reference=_advanced_index_reference,
+    documentation=(
+        "data[index0, index1, ...] with index tensors that broadcast; negative ones count "
+        "from the end."
+    ),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, integer_shape, load_at, moved
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, binary, select
@@ -135,39 +135,33 @@ def _split_reference(attributes: SplitAttributes, data: Array) -> tuple[Array, .
     return tuple(np.split(data, attributes.indices_or_sections, attributes.axis))
 
 
-concatenate = register(
-    Operator(
-        name="concatenate",
-        arguments=("data",),
-        relation=concatenate_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=ConcatenateAttributes,
-        compute=_concatenate,
-        reference=_concatenate_reference,
-        documentation="The tensors of a tuple one after the other along an axis.",
-    )
+concatenate = define(
+    name="concatenate",
+    arguments=("data",),
+    relation=concatenate_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=ConcatenateAttributes,
+    compute=_concatenate,
+    reference=_concatenate_reference,
+    documentation="The tensors of a tuple one after the other along an axis.",
 )
-stack = register(
-    Operator(
-        name="stack",
-        arguments=("data",),
-        relation=stack_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=StackAttributes,
-        compute=_stack,
-        reference=_stack_reference,
-        documentation="The tensors of a tuple, all of one shape, along a new axis.",
-    )
+stack = define(
+    name="stack",
+    arguments=("data",),
+    relation=stack_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=StackAttributes,
+    compute=_stack,
+    reference=_stack_reference,
+    documentation="The tensors of a tuple, all of one shape, along a new axis.",
 )
-split = register(
-    Operator(
-        name="split",
-        arguments=("data",),
-        relation=split_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=SplitAttributes,
-        compute=_split,
-        reference=_split_reference,
-        documentation="A tuple of the parts of the data along an axis.",
-    )
+split = define(
+    name="split",
+    arguments=("data",),
+    relation=split_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=SplitAttributes,
+    compute=_split,
+    reference=_split_reference,
+    documentation="A tuple of the parts of the data along an axis.",
 )

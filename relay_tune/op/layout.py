@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, integer_shape
 from relay_tune.op.layout_arrays import as_stored, as_whole
 from relay_tune.op.layout_indices import letter_positions, letter_sizes, load_at, whole
@@ -134,39 +134,33 @@ def _space_to_depth_reference(attributes: SpaceToDepthAttributes, data: Array) -
     return as_stored(result, "NCHW", attributes.layout)
 
 
-layout_transform = register(
-    Operator(
-        name="layout_transform",
-        arguments=("data",),
-        relation=layout_transform_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=LayoutTransformAttributes,
-        compute=_layout_transform,
-        reference=_layout_transform_reference,
-        documentation="The same elements stored in another layout.",
-    )
+layout_transform = define(
+    name="layout_transform",
+    arguments=("data",),
+    relation=layout_transform_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=LayoutTransformAttributes,
+    compute=_layout_transform,
+    reference=_layout_transform_reference,
+    documentation="The same elements stored in another layout.",
 )
-depth_to_space = register(
-    Operator(
-        name="nn.depth_to_space",
-        arguments=("data",),
-        relation=depth_to_space_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=DepthToSpaceAttributes,
-        compute=_depth_to_space,
-        reference=_depth_to_space_reference,
-        documentation="Channels spread over squares of block_size x block_size positions.",
-    )
+depth_to_space = define(
+    name="nn.depth_to_space",
+    arguments=("data",),
+    relation=depth_to_space_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=DepthToSpaceAttributes,
+    compute=_depth_to_space,
+    reference=_depth_to_space_reference,
+    documentation="Channels spread over squares of block_size x block_size positions.",
 )
-space_to_depth = register(
-    Operator(
-        name="nn.space_to_depth",
-        arguments=("data",),
-        relation=space_to_depth_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=SpaceToDepthAttributes,
-        compute=_space_to_depth,
-        reference=_space_to_depth_reference,
-        documentation="Squares of block_size x block_size positions gathered into channels.",
-    )
+space_to_depth = define(
+    name="nn.space_to_depth",
+    arguments=("data",),
+    relation=space_to_depth_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=SpaceToDepthAttributes,
+    compute=_space_to_depth,
+    reference=_space_to_depth_reference,
+    documentation="Squares of block_size x block_size positions gathered into channels.",
 )

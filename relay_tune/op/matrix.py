@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, all_of, load_at, number
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Scalar, binary, cast, literal, select
@@ -104,27 +104,23 @@ def _matrix_set_diag_reference(
     return result
 
 
-trilu = register(
-    Operator(
-        name="trilu",
-        arguments=("data", "k"),
-        relation=trilu_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=TriluAttributes,
-        compute=_trilu,
-        reference=_trilu_reference,
-        documentation="The triangle on and above (or below) diagonal k of matrices, else zeros.",
-    )
+trilu = define(
+    name="trilu",
+    arguments=("data", "k"),
+    relation=trilu_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=TriluAttributes,
+    compute=_trilu,
+    reference=_trilu_reference,
+    documentation="The triangle on and above (or below) diagonal k of matrices, else zeros.",
 )
-matrix_set_diag = register(
-    Operator(
-        name="matrix_set_diag",
-        arguments=("data", "diagonal"),
-        relation=matrix_set_diagonal,
-        kind=FusionKind.INJECTIVE,
-        attributes=MatrixSetDiagAttributes,
-        compute=_matrix_set_diag,
-        reference=_matrix_set_diag_reference,
-        documentation="Matrices with one diagonal, or a band of them, replaced.",
-    )
+matrix_set_diag = define(
+    name="matrix_set_diag",
+    arguments=("data", "diagonal"),
+    relation=matrix_set_diagonal,
+    kind=FusionKind.INJECTIVE,
+    attributes=MatrixSetDiagAttributes,
+    compute=_matrix_set_diag,
+    reference=_matrix_set_diag_reference,
+    documentation="Matrices with one diagonal, or a band of them, replaced.",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relay_tune.ir.expr import Attributes, Expr
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.ir.types import Type
 from relay_tune.op.elements import Array
 from relay_tune.quick_dataclass import dataclass
@@ -39,15 +39,13 @@ def _reference(attributes: ObserveAttributes, data: Array) -> Array:
     return data.copy()
 
 
-observe = register(
-    Operator(
-        name="qnn.observe",
-        arguments=("data",),
-        relation=identity,
-        kind=FusionKind.ELEMENTWISE,
-        attributes=ObserveAttributes,
-        composition=_itself,
-        reference=_reference,
-        documentation="The data; an annotation that they are to be stored as integers.",
-    )
+observe = define(
+    name="qnn.observe",
+    arguments=("data",),
+    relation=identity,
+    kind=FusionKind.ELEMENTWISE,
+    attributes=ObserveAttributes,
+    composition=_itself,
+    reference=_reference,
+    documentation="The data; an annotation that they are to be stored as integers.",
 )

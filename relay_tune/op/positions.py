@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, integer_shape, load_at, number
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Scalar, binary, cast, select
@@ -122,44 +122,38 @@ def _unravel_index_reference(attributes: Attributes, indices: Array, shape: Arra
     return np.stack([np.asarray(c) for c in coordinates]).astype(indices.dtype)
 
 
-one_hot = register(
-    Operator(
-        name="one_hot",
-        arguments=("indices", "on_value", "off_value"),
-        relation=one_hot_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=OneHotAttributes,
-        compute=_one_hot,
-        reference=_one_hot_reference,
-        documentation=(
-            "A new axis with on_value where its position is the index and off_value elsewhere; "
-            "an index outside of the axis gives off_value only."
-        ),
-    )
+one_hot = define(
+    name="one_hot",
+    arguments=("indices", "on_value", "off_value"),
+    relation=one_hot_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=OneHotAttributes,
+    compute=_one_hot,
+    reference=_one_hot_reference,
+    documentation=(
+        "A new axis with on_value where its position is the index and off_value elsewhere; "
+        "an index outside of the axis gives off_value only."
+    ),
 )
-sequence_mask = register(
-    Operator(
-        name="sequence_mask",
-        arguments=("data", "valid_length"),
-        relation=sequence_mask_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=SequenceMaskAttributes,
-        compute=_sequence_mask,
-        reference=_sequence_mask_reference,
-        documentation="The data with mask_value behind the valid length of each sequence.",
-    )
+sequence_mask = define(
+    name="sequence_mask",
+    arguments=("data", "valid_length"),
+    relation=sequence_mask_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=SequenceMaskAttributes,
+    compute=_sequence_mask,
+    reference=_sequence_mask_reference,
+    documentation="The data with mask_value behind the valid length of each sequence.",
 )
-unravel_index = register(
-    Operator(
-        name="unravel_index",
-        arguments=("indices", "shape"),
-        relation=unravel_index_relation,
-        kind=FusionKind.INJECTIVE,
-        compute=_unravel_index,
-        reference=_unravel_index_reference,
-        documentation=(
-            "The coordinates, along a new first axis, of flat indices in a shape. Negative indices "
-            "count from the end."
-        ),
-    )
+unravel_index = define(
+    name="unravel_index",
+    arguments=("indices", "shape"),
+    relation=unravel_index_relation,
+    kind=FusionKind.INJECTIVE,
+    compute=_unravel_index,
+    reference=_unravel_index_reference,
+    documentation=(
+        "The coordinates, along a new first axis, of flat indices in a shape. Negative indices "
+        "count from the end."
+    ),
 )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from relay_tune.ir.expr import Attributes, Expr, constant
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.op.arithmetic import add, maximum, minimum, multiply, subtract
 from relay_tune.op.cast import cast
@@ -123,30 +123,26 @@ def _aligned_array(parameter: Array, data: Array, axis: int) -> Array:
     return parameter.reshape(shape)
 
 
-quantize = register(
-    Operator(
-        name="qnn.quantize",
-        arguments=("data", "output_scale", "output_zero_point"),
-        relation=relations.quantize,
-        kind=FusionKind.ELEMENTWISE,
-        attributes=QuantizeAttributes,
-        composition=_quantize,
-        reference=_quantize_reference,
-        documentation=(
-            "round(data / output_scale) + output_zero_point, halves to even, limited to the range "
-            "of out_dtype; NaN becomes its lowest value."
-        ),
-    )
+quantize = define(
+    name="qnn.quantize",
+    arguments=("data", "output_scale", "output_zero_point"),
+    relation=relations.quantize,
+    kind=FusionKind.ELEMENTWISE,
+    attributes=QuantizeAttributes,
+    composition=_quantize,
+    reference=_quantize_reference,
+    documentation=(
+        "round(data / output_scale) + output_zero_point, halves to even, limited to the range "
+        "of out_dtype; NaN becomes its lowest value."
+    ),
 )
-dequantize = register(
-    Operator(
-        name="qnn.dequantize",
-        arguments=("data", "input_scale", "input_zero_point"),
-        relation=relations.dequantize,
-        kind=FusionKind.ELEMENTWISE,
-        attributes=DequantizeAttributes,
-        composition=_dequantize,
-        reference=_dequantize_reference,
-        documentation="(data - input_zero_point) * input_scale.",
-    )
+dequantize = define(
+    name="qnn.dequantize",
+    arguments=("data", "input_scale", "input_zero_point"),
+    relation=relations.dequantize,
+    kind=FusionKind.ELEMENTWISE,
+    attributes=DequantizeAttributes,
+    composition=_dequantize,
+    reference=_dequantize_reference,
+    documentation="(data - input_zero_point) * input_scale.",
 )

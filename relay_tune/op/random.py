@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import Compute, FusionKind, Operator, register
+from relay_tune.ir.operator import Compute, FusionKind, Operator, define
 from relay_tune.op.elements import Array, elementwise, integer_shape
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, binary, cast, unary
@@ -139,17 +139,15 @@ def _random_operator(
     def meaning(attributes: RandomAttributes, counter: Array, key: Array) -> Array:
         return reference(philox(counter, key), attributes.dtype)
 
-    return register(
-        Operator(
-            name=f"random.{name}",
-            arguments=("counter", "key"),
-            relation=random_relation,
-            kind=FusionKind.BROADCAST,
-            attributes=RandomAttributes,
-            compute=_computation(name, element),
-            reference=meaning,
-            documentation=documentation,
-        )
+    return define(
+        name=f"random.{name}",
+        arguments=("counter", "key"),
+        relation=random_relation,
+        kind=FusionKind.BROADCAST,
+        attributes=RandomAttributes,
+        compute=_computation(name, element),
+        reference=meaning,
+        documentation=documentation,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Call, Expr
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, Operator, define
 from relay_tune.op.elements import Array, divided, integer_shape, load_at, number, wide_dtype
 from relay_tune.op.reduction_axes import (
     ReduceAttributes,
@@ -70,17 +70,15 @@ def _truth_operator(
 def _register_reduction(
     name: str, computation: Callable[..., Any], meaning: Callable[..., Any], documentation: str
 ) -> Operator:
-    return register(
-        Operator(
-            name=name,
-            arguments=("data",),
-            relation=reduce_relation,
-            kind=FusionKind.REDUCTION,
-            attributes=ReduceAttributes,
-            compute=computation,
-            reference=meaning,
-            documentation=documentation,
-        )
+    return define(
+        name=name,
+        arguments=("data",),
+        relation=reduce_relation,
+        kind=FusionKind.REDUCTION,
+        attributes=ReduceAttributes,
+        compute=computation,
+        reference=meaning,
+        documentation=documentation,
     )
 
 
@@ -175,18 +173,16 @@ mean = _register_reduction(
     _mean_reference,
     "The mean over axes; of integers rounded towards zero. Short floats are summed as float32.",
 )
-variance_with_mean = register(
-    Operator(
-        name="variance",
-        arguments=("data", "mean"),
-        relation=variance_relation,
-        kind=FusionKind.REDUCTION,
-        attributes=VarianceAttributes,
-        compute=_variance,
-        reference=_variance_reference,
-        documentation=(
-            "The mean of (data - mean)^2 over axes, where the mean over the same axes is given "
-            "with keepdims."
-        ),
-    )
+variance_with_mean = define(
+    name="variance",
+    arguments=("data", "mean"),
+    relation=variance_relation,
+    kind=FusionKind.REDUCTION,
+    attributes=VarianceAttributes,
+    compute=_variance,
+    reference=_variance_reference,
+    documentation=(
+        "The mean of (data - mean)^2 over axes, where the mean over the same axes is given "
+        "with keepdims."
+    ),
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, moved
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, binary, cast, reduce, select
@@ -105,38 +105,32 @@ def _invert_permutation_reference(attributes: Attributes, data: Array) -> Array:
     return result
 
 
-reverse = register(
-    Operator(
-        name="reverse",
-        arguments=("data",),
-        relation=reverse_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=ReverseAttributes,
-        compute=_reverse,
-        reference=_reverse_reference,
-        documentation="The data in reversed order along one axis or several.",
-    )
+reverse = define(
+    name="reverse",
+    arguments=("data",),
+    relation=reverse_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=ReverseAttributes,
+    compute=_reverse,
+    reference=_reverse_reference,
+    documentation="The data in reversed order along one axis or several.",
 )
-reverse_sequence = register(
-    Operator(
-        name="reverse_sequence",
-        arguments=("data", "seq_lengths"),
-        relation=reverse_sequence_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=ReverseSequenceAttributes,
-        compute=_reverse_sequence,
-        reference=_reverse_sequence_reference,
-        documentation="For each sequence of a batch its first seq_lengths elements reversed.",
-    )
+reverse_sequence = define(
+    name="reverse_sequence",
+    arguments=("data", "seq_lengths"),
+    relation=reverse_sequence_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=ReverseSequenceAttributes,
+    compute=_reverse_sequence,
+    reference=_reverse_sequence_reference,
+    documentation="For each sequence of a batch its first seq_lengths elements reversed.",
 )
-invert_permutation = register(
-    Operator(
-        name="invert_permutation",
-        arguments=("data",),
-        relation=identity,
-        kind=FusionKind.REDUCTION,
-        compute=_invert_permutation,
-        reference=_invert_permutation_reference,
-        documentation="For a vector that is a permutation of 0 .. n-1, where each number stands.",
-    )
+invert_permutation = define(
+    name="invert_permutation",
+    arguments=("data",),
+    relation=identity,
+    kind=FusionKind.REDUCTION,
+    compute=_invert_permutation,
+    reference=_invert_permutation_reference,
+    documentation="For a vector that is a permutation of 0 .. n-1, where each number stands.",
 )

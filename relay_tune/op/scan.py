@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, Operator, define
 from relay_tune.op.elements import Array, integer_shape, number, wide_dtype
 from relay_tune.op.reshape_index import reshaped_tensor
 from relay_tune.quick_dataclass import dataclass
@@ -84,17 +84,15 @@ def _scan_operator(
             totals[tuple(first)] = start
         return totals.astype(numpy_dtype(dtype))
 
-    return register(
-        Operator(
-            name=name,
-            arguments=("data",),
-            relation=cumulative,
-            kind=FusionKind.OPAQUE,
-            attributes=ScanAttributes,
-            compute=_scan(operation, start),
-            reference=meaning,
-            documentation=documentation,
-        )
+    return define(
+        name=name,
+        arguments=("data",),
+        relation=cumulative,
+        kind=FusionKind.OPAQUE,
+        attributes=ScanAttributes,
+        compute=_scan(operation, start),
+        reference=meaning,
+        documentation=documentation,
     )
 
 

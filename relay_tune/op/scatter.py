@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, all_of, index_from_end
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Axis, Scalar, binary
@@ -159,33 +159,29 @@ def _scatter_nd_reference(
     return _join_updates(data.copy(), coordinates, updates, attributes.mode)
 
 
-scatter_elements = register(
-    Operator(
-        name="scatter_elements",
-        arguments=("data", "indices", "updates"),
-        relation=scatter_elements_relation,
-        kind=FusionKind.OPAQUE,
-        attributes=ScatterElementsAttributes,
-        compute=_scatter_elements,
-        reference=_scatter_elements_reference,
-        documentation=(
-            "The data after out[indices[i][j]][j] = updates[i][j] for axis 0, and so on; "
-            "updates are joined in row-major order."
-        ),
-    )
+scatter_elements = define(
+    name="scatter_elements",
+    arguments=("data", "indices", "updates"),
+    relation=scatter_elements_relation,
+    kind=FusionKind.OPAQUE,
+    attributes=ScatterElementsAttributes,
+    compute=_scatter_elements,
+    reference=_scatter_elements_reference,
+    documentation=(
+        "The data after out[indices[i][j]][j] = updates[i][j] for axis 0, and so on; "
+        "updates are joined in row-major order."
+    ),
 )
-scatter_nd = register(
-    Operator(
-        name="scatter_nd",
-        arguments=("data", "indices", "updates"),
-        relation=scatter_nd_relation,
-        kind=FusionKind.OPAQUE,
-        attributes=ScatterNdAttributes,
-        compute=_scatter_nd,
-        reference=_scatter_nd_reference,
-        documentation=(
-            "The data after its slices at positions, whose coordinates run along axis 0 of "
-            "indices, were joined with updates in row-major order."
-        ),
-    )
+scatter_nd = define(
+    name="scatter_nd",
+    arguments=("data", "indices", "updates"),
+    relation=scatter_nd_relation,
+    kind=FusionKind.OPAQUE,
+    attributes=ScatterNdAttributes,
+    compute=_scatter_nd,
+    reference=_scatter_nd_reference,
+    documentation=(
+        "The data after its slices at positions, whose coordinates run along axis 0 of "
+        "indices, were joined with updates in row-major order."
+    ),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, elementwise, integer_shape, number
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Number, Scalar, binary, cast, select
@@ -77,26 +77,22 @@ def _clip_reference(attributes: ClipAttributes, data: Array) -> Array:
     return np.asarray(np.minimum(np.maximum(data, low), high))
 
 
-where = register(
-    Operator(
-        name="where",
-        arguments=("condition", "x", "y"),
-        relation=select_relation,
-        kind=FusionKind.BROADCAST,
-        compute=_where,
-        reference=_where_reference,
-        documentation="x where the condition is true (not zero), else y; all three broadcast.",
-    )
+where = define(
+    name="where",
+    arguments=("condition", "x", "y"),
+    relation=select_relation,
+    kind=FusionKind.BROADCAST,
+    compute=_where,
+    reference=_where_reference,
+    documentation="x where the condition is true (not zero), else y; all three broadcast.",
 )
-clip = register(
-    Operator(
-        name="clip",
-        arguments=("a",),
-        relation=identity,
-        kind=FusionKind.ELEMENTWISE,
-        attributes=ClipAttributes,
-        compute=_clip,
-        reference=_clip_reference,
-        documentation="The elements forced into [a_min, a_max]; NaN stays NaN.",
-    )
+clip = define(
+    name="clip",
+    arguments=("a",),
+    relation=identity,
+    kind=FusionKind.ELEMENTWISE,
+    attributes=ClipAttributes,
+    compute=_clip,
+    reference=_clip_reference,
+    documentation="The elements forced into [a_min, a_max]; NaN stays NaN.",
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.ir.types import TensorType
 from relay_tune.op.elements import Array, integer_shape, moved
 from relay_tune.op.reshape_index import reshaped_tensor
@@ -136,63 +136,53 @@ def _expand_dims_reference(attributes: ExpandDimsAttributes, data: Array) -> Arr
     return data.reshape((*data.shape[:place], *ones, *data.shape[place:]))
 
 
-reshape = register(
-    Operator(
-        name="reshape",
-        arguments=("data",),
-        relation=reshape_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=ReshapeAttributes,
-        compute=reshape_computation,
-        reference=_reshape_reference,
-        documentation="The same elements, in row-major order, in another shape.",
-    )
+reshape = define(
+    name="reshape",
+    arguments=("data",),
+    relation=reshape_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=ReshapeAttributes,
+    compute=reshape_computation,
+    reference=_reshape_reference,
+    documentation="The same elements, in row-major order, in another shape.",
 )
-reshape_like = register(
-    Operator(
-        name="reshape_like",
-        arguments=("data", "shape_like"),
-        relation=reshape_like_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=ReshapeLikeAttributes,
-        compute=reshape_computation,
-        reference=_reshape_like_reference,
-        documentation="The elements of data, with a range of axes reshaped as in shape_like.",
-    )
+reshape_like = define(
+    name="reshape_like",
+    arguments=("data", "shape_like"),
+    relation=reshape_like_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=ReshapeLikeAttributes,
+    compute=reshape_computation,
+    reference=_reshape_like_reference,
+    documentation="The elements of data, with a range of axes reshaped as in shape_like.",
 )
-transpose = register(
-    Operator(
-        name="transpose",
-        arguments=("data",),
-        relation=transpose_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=TransposeAttributes,
-        compute=_transpose,
-        reference=_transpose_reference,
-        documentation="The same elements with the axes in another order.",
-    )
+transpose = define(
+    name="transpose",
+    arguments=("data",),
+    relation=transpose_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=TransposeAttributes,
+    compute=_transpose,
+    reference=_transpose_reference,
+    documentation="The same elements with the axes in another order.",
 )
-squeeze = register(
-    Operator(
-        name="squeeze",
-        arguments=("data",),
-        relation=squeeze_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=SqueezeAttributes,
-        compute=reshape_computation,
-        reference=_squeeze_reference,
-        documentation="The same elements without axes of size 1.",
-    )
+squeeze = define(
+    name="squeeze",
+    arguments=("data",),
+    relation=squeeze_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=SqueezeAttributes,
+    compute=reshape_computation,
+    reference=_squeeze_reference,
+    documentation="The same elements without axes of size 1.",
 )
-expand_dims = register(
-    Operator(
-        name="expand_dims",
-        arguments=("data",),
-        relation=expand_dims_relation,
-        kind=FusionKind.BROADCAST,
-        attributes=ExpandDimsAttributes,
-        compute=reshape_computation,
-        reference=_expand_dims_reference,
-        documentation="The same elements with new axes of size 1.",
-    )
+expand_dims = define(
+    name="expand_dims",
+    arguments=("data",),
+    relation=expand_dims_relation,
+    kind=FusionKind.BROADCAST,
+    attributes=ExpandDimsAttributes,
+    compute=reshape_computation,
+    reference=_expand_dims_reference,
+    documentation="The same elements with new axes of size 1.",
 )

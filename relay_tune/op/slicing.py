@@ -9,7 +9,7 @@ import numpy as np
 
 from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.dynamic_sizes import bounds_of_slice
 from relay_tune.op.elements import Array, all_of, load_at, moved
 from relay_tune.quick_dataclass import dataclass
@@ -216,52 +216,44 @@ def _sliding_window_reference(attributes: SlidingWindowAttributes, data: Array) 
     return view[(slice(None),) * first + steps]
 
 
-strided_slice = register(
-    Operator(
-        name="strided_slice",
-        arguments=("data",),
-        relation=strided_slice_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=StridedSliceAttributes,
-        compute=_strided_slice,
-        sizes=_strided_slice_sizes,
-        reference=_strided_slice_reference,
-        documentation="data[begin:end:stride] along some axes, as in Python.",
-    )
+strided_slice = define(
+    name="strided_slice",
+    arguments=("data",),
+    relation=strided_slice_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=StridedSliceAttributes,
+    compute=_strided_slice,
+    sizes=_strided_slice_sizes,
+    reference=_strided_slice_reference,
+    documentation="data[begin:end:stride] along some axes, as in Python.",
 )
-slice_like = register(
-    Operator(
-        name="slice_like",
-        arguments=("data", "shape_like"),
-        relation=slice_like_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=SliceLikeAttributes,
-        compute=_slice_like,
-        reference=_slice_like_reference,
-        documentation="The data cut at the end to the sizes of shape_like along some axes.",
-    )
+slice_like = define(
+    name="slice_like",
+    arguments=("data", "shape_like"),
+    relation=slice_like_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=SliceLikeAttributes,
+    compute=_slice_like,
+    reference=_slice_like_reference,
+    documentation="The data cut at the end to the sizes of shape_like along some axes.",
 )
-strided_set = register(
-    Operator(
-        name="strided_set",
-        arguments=("data", "v"),
-        relation=strided_set_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=StridedSetAttributes,
-        compute=_strided_set,
-        reference=_strided_set_reference,
-        documentation="The data with data[begin:end:stride] replaced by v.",
-    )
+strided_set = define(
+    name="strided_set",
+    arguments=("data", "v"),
+    relation=strided_set_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=StridedSetAttributes,
+    compute=_strided_set,
+    reference=_strided_set_reference,
+    documentation="The data with data[begin:end:stride] replaced by v.",
 )
-sliding_window = register(
-    Operator(
-        name="sliding_window",
-        arguments=("data",),
-        relation=sliding_window_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=SlidingWindowAttributes,
-        compute=_sliding_window,
-        reference=_sliding_window_reference,
-        documentation="All windows of the data: axes before, windows along each axis, taps.",
-    )
+sliding_window = define(
+    name="sliding_window",
+    arguments=("data",),
+    relation=sliding_window_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=SlidingWindowAttributes,
+    compute=_sliding_window,
+    reference=_sliding_window_reference,
+    documentation="All windows of the data: axes before, windows along each axis, taps.",
 )

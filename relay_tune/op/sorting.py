@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.ir.types import TensorType
 from relay_tune.op.elements import Array, integer_shape
 from relay_tune.op.heap_selection import LEAST_PASSED_OVER, selected_tensors
@@ -184,57 +184,49 @@ def _searchsorted_reference(
     return np.asarray(before.sum(axis=-1)).astype(numpy_dtype(attributes.dtype))
 
 
-sort = register(
-    Operator(
-        name="sort",
-        arguments=("data",),
-        relation=sort_relation,
-        kind=FusionKind.OPAQUE,
-        attributes=SortAttributes,
-        compute=_sort,
-        reference=_sort_reference,
-        documentation="The data sorted along an axis; NaN counts as greater than all else.",
-    )
+sort = define(
+    name="sort",
+    arguments=("data",),
+    relation=sort_relation,
+    kind=FusionKind.OPAQUE,
+    attributes=SortAttributes,
+    compute=_sort,
+    reference=_sort_reference,
+    documentation="The data sorted along an axis; NaN counts as greater than all else.",
 )
-argsort = register(
-    Operator(
-        name="argsort",
-        arguments=("data",),
-        relation=argsort_relation,
-        kind=FusionKind.OPAQUE,
-        attributes=ArgsortAttributes,
-        compute=_argsort,
-        reference=_argsort_reference,
-        documentation="The positions that sort the data; equal elements keep their order.",
-    )
+argsort = define(
+    name="argsort",
+    arguments=("data",),
+    relation=argsort_relation,
+    kind=FusionKind.OPAQUE,
+    attributes=ArgsortAttributes,
+    compute=_argsort,
+    reference=_argsort_reference,
+    documentation="The positions that sort the data; equal elements keep their order.",
 )
-topk = register(
-    Operator(
-        name="topk",
-        arguments=("data",),
-        relation=topk_relation,
-        kind=FusionKind.OPAQUE,
-        attributes=TopkAttributes,
-        compute=topk_elements,
-        reference=_topk_reference,
-        documentation=(
-            "The k greatest (or least) elements along an axis in order, and their positions; "
-            "of equal elements the first ones; NaN counts as greater than all else."
-        ),
-    )
+topk = define(
+    name="topk",
+    arguments=("data",),
+    relation=topk_relation,
+    kind=FusionKind.OPAQUE,
+    attributes=TopkAttributes,
+    compute=topk_elements,
+    reference=_topk_reference,
+    documentation=(
+        "The k greatest (or least) elements along an axis in order, and their positions; "
+        "of equal elements the first ones; NaN counts as greater than all else."
+    ),
 )
-searchsorted = register(
-    Operator(
-        name="searchsorted",
-        arguments=("sorted_sequence", "values"),
-        relation=searchsorted_relation,
-        kind=FusionKind.REDUCTION,
-        attributes=SearchsortedAttributes,
-        compute=_searchsorted,
-        reference=_searchsorted_reference,
-        documentation=(
-            "For each value the position in the sorted last axis of the sequence where it "
-            "keeps the order; a sequence of one axis serves all values."
-        ),
-    )
+searchsorted = define(
+    name="searchsorted",
+    arguments=("sorted_sequence", "values"),
+    relation=searchsorted_relation,
+    kind=FusionKind.REDUCTION,
+    attributes=SearchsortedAttributes,
+    compute=_searchsorted,
+    reference=_searchsorted_reference,
+    documentation=(
+        "For each value the position in the sorted last axis of the sequence where it "
+        "keeps the order; a sequence of one axis serves all values."
+    ),
 )

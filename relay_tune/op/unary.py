@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.ir.operator import FusionKind, Operator, Relation, register
+from relay_tune.ir.operator import FusionKind, Operator, Relation, define
 from relay_tune.op.elements import Array, elementwise_computation
 from relay_tune.tensor.expression import Scalar
 from relay_tune.typing.relations.elementwise import identity
@@ -27,14 +27,12 @@ def unary_operator(
             result = np.asarray(reference(data))
         return result if relation is not identity else result.astype(data.dtype, copy=False)
 
-    return register(
-        Operator(
-            name=name,
-            arguments=("data",),
-            relation=relation,
-            kind=FusionKind.ELEMENTWISE,
-            compute=elementwise_computation(name, element),
-            reference=meaning,
-            documentation=documentation,
-        )
+    return define(
+        name=name,
+        arguments=("data",),
+        relation=relation,
+        kind=FusionKind.ELEMENTWISE,
+        compute=elementwise_computation(name, element),
+        reference=meaning,
+        documentation=documentation,
     )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, integer_shape
 from relay_tune.op.merge_sort import sorted_tensors
 from relay_tune.quick_dataclass import dataclass
@@ -109,17 +109,15 @@ def _unique(attributes: UniqueAttributes, data: Array) -> tuple[Array, ...]:
     return (*found, counts.astype(np.int32)) if attributes.return_counts else found
 
 
-unique = register(
-    Operator(
-        name="unique",
-        arguments=("data",),
-        relation=unique_relation,
-        kind=FusionKind.OPAQUE,
-        attributes=UniqueAttributes,
-        sizes=_unique_sizes,
-        compute=_unique_elements,
-        reference=_unique,
-        documentation="The values of a vector without repetition, where each stood first, which "
-        "one each element is, and their number.",
-    )
+unique = define(
+    name="unique",
+    arguments=("data",),
+    relation=unique_relation,
+    kind=FusionKind.OPAQUE,
+    attributes=UniqueAttributes,
+    sizes=_unique_sizes,
+    compute=_unique_elements,
+    reference=_unique,
+    documentation="The values of a vector without repetition, where each stood first, which "
+    "one each element is, and their number.",
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, integer_shape
 from relay_tune.op.merge_sort import Workspace, sort_row, workspace
 from relay_tune.quick_dataclass import dataclass
@@ -183,22 +183,20 @@ def _hidden(low: Array, high: Array, box: int, chosen: list[int], overlap: Array
     return bool((is_some & (shared / np.where(is_some, both, 1) > overlap)).any())
 
 
-all_class_non_max_suppression = register(
-    Operator(
-        name="vision.all_class_non_max_suppression",
-        arguments=(
-            *("boxes", "scores", "max_output_boxes_per_class"),
-            *("iou_threshold", "score_threshold"),
-        ),
-        relation=suppression_relation,
-        kind=FusionKind.OPAQUE,
-        compute=_suppression,
-        reference=_reference,
-        documentation=(
-            "The boxes of each class whose score is above a threshold, best first, without those "
-            "that overlap a better one of the class too much: rows (example, class, box), and how "
-            "many there are; the rows behind them are 0. Boxes are [y, x, y, x] of two corners; "
-            "a negative maximum is none."
-        ),
-    )
+all_class_non_max_suppression = define(
+    name="vision.all_class_non_max_suppression",
+    arguments=(
+        *("boxes", "scores", "max_output_boxes_per_class"),
+        *("iou_threshold", "score_threshold"),
+    ),
+    relation=suppression_relation,
+    kind=FusionKind.OPAQUE,
+    compute=_suppression,
+    reference=_reference,
+    documentation=(
+        "The boxes of each class whose score is above a threshold, best first, without those "
+        "that overlap a better one of the class too much: rows (example, class, box), and how "
+        "many there are; the rows behind them are 0. Boxes are [y, x, y, x] of two corners; "
+        "a negative maximum is none."
+    ),
 )

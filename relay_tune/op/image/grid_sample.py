@@ -15,7 +15,7 @@ import numpy as np
 
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, wide_dtype
 from relay_tune.op.image.interpolation import TAPS, method_name, neighbour_weights
 from relay_tune.op.layout_indices import compute_elements
@@ -230,15 +230,13 @@ def _array_brought_inside(position: Array, how: _Sampling) -> Array:
     return np.clip(position, 0, how.size - 1)
 
 
-grid_sample = register(
-    Operator(
-        name="image.grid_sample",
-        arguments=("data", "grid"),
-        relation=grid_sample_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=GridSampleAttributes,
-        compute=_grid_sample,
-        reference=_grid_sample_reference,
-        documentation="The image at the places that the grid names (Jaderberg et al., 2015).",
-    )
+grid_sample = define(
+    name="image.grid_sample",
+    arguments=("data", "grid"),
+    relation=grid_sample_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=GridSampleAttributes,
+    compute=_grid_sample,
+    reference=_grid_sample_reference,
+    documentation="The image at the places that the grid names (Jaderberg et al., 2015).",
 )

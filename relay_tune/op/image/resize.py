@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, Operator, define
 from relay_tune.op.elements import Array
 from relay_tune.op.image.coordinates import AxisResize, exact, nearest, position_on
 from relay_tune.op.image.interpolation import (
@@ -152,17 +152,15 @@ def _resize(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> lis
 
 
 def _register(rank: int, attributes: type[Attributes]) -> Operator:
-    return register(
-        Operator(
-            name=f"image.resize{rank}d",
-            arguments=("data",),
-            relation=resize_relation,
-            kind=FusionKind.INJECTIVE,
-            attributes=attributes,
-            compute=_resize,
-            reference=resize_array,
-            documentation=f"An image with {rank} spatial axes at another size.",
-        )
+    return define(
+        name=f"image.resize{rank}d",
+        arguments=("data",),
+        relation=resize_relation,
+        kind=FusionKind.INJECTIVE,
+        attributes=attributes,
+        compute=_resize,
+        reference=resize_array,
+        documentation=f"An image with {rank} spatial axes at another size.",
     )
 
 

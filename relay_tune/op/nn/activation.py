@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, elementwise, in_wide, normalized_axis, wide_dtype
 from relay_tune.op.layout_indices import compute_elements
 from relay_tune.quick_dataclass import dataclass
@@ -120,56 +120,48 @@ def _gelu_reference(attributes: GeluAttributes, data: Array) -> Array:
     return np.asarray(0.5 * wide * (1 + bend)).astype(data.dtype)
 
 
-relu = register(
-    Operator(
-        name="nn.relu",
-        arguments=("data",),
-        relation=identity,
-        kind=FusionKind.ELEMENTWISE,
-        compute=_relu,
-        reference=_relu_reference,
-        documentation="max(data, 0)",
-    )
+relu = define(
+    name="nn.relu",
+    arguments=("data",),
+    relation=identity,
+    kind=FusionKind.ELEMENTWISE,
+    compute=_relu,
+    reference=_relu_reference,
+    documentation="max(data, 0)",
 )
 
-leaky_relu = register(
-    Operator(
-        name="nn.leaky_relu",
-        arguments=("data",),
-        relation=identity,
-        kind=FusionKind.ELEMENTWISE,
-        attributes=LeakyReluAttributes,
-        compute=_leaky_relu,
-        reference=_leaky_relu_reference,
-        documentation="data where it is positive, else alpha * data.",
-    )
+leaky_relu = define(
+    name="nn.leaky_relu",
+    arguments=("data",),
+    relation=identity,
+    kind=FusionKind.ELEMENTWISE,
+    attributes=LeakyReluAttributes,
+    compute=_leaky_relu,
+    reference=_leaky_relu_reference,
+    documentation="data where it is positive, else alpha * data.",
 )
 
-prelu = register(
-    Operator(
-        name="nn.prelu",
-        arguments=("data", "alpha"),
-        relation=prelu_relation,
-        kind=FusionKind.BROADCAST,
-        attributes=PReluAttributes,
-        compute=_prelu,
-        reference=_prelu_reference,
-        documentation="data where it is positive, else alpha * data, with one alpha a channel.",
-    )
+prelu = define(
+    name="nn.prelu",
+    arguments=("data", "alpha"),
+    relation=prelu_relation,
+    kind=FusionKind.BROADCAST,
+    attributes=PReluAttributes,
+    compute=_prelu,
+    reference=_prelu_reference,
+    documentation="data where it is positive, else alpha * data, with one alpha a channel.",
 )
 
-gelu = register(
-    Operator(
-        name="nn.gelu",
-        arguments=("data",),
-        relation=identity,
-        kind=FusionKind.ELEMENTWISE,
-        attributes=GeluAttributes,
-        compute=_gelu,
-        reference=_gelu_reference,
-        documentation=(
-            "data times the distribution function of the normal distribution at data "
-            "(Hendrycks and Gimpel, 2016)."
-        ),
-    )
+gelu = define(
+    name="nn.gelu",
+    arguments=("data",),
+    relation=identity,
+    kind=FusionKind.ELEMENTWISE,
+    attributes=GeluAttributes,
+    compute=_gelu,
+    reference=_gelu_reference,
+    documentation=(
+        "data times the distribution function of the normal distribution at data "
+        "(Hendrycks and Gimpel, 2016)."
+    ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from relay_tune.ir.expr import Attributes, Expr, Tuple, constant
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.op.arithmetic import add, multiply, subtract
 from relay_tune.op.cast import cast
@@ -132,19 +132,17 @@ def _reference(
     return result.astype(data.dtype), mean, variance
 
 
-batch_norm = register(
-    Operator(
-        name="nn.batch_norm",
-        arguments=("data", "gamma", "beta", "moving_mean", "moving_var"),
-        relation=batch_norm_relation,
-        kind=FusionKind.OUTPUT_FUSABLE,
-        attributes=BatchNormAttributes,
-        composition=_composition,
-        reference=_reference,
-        documentation=(
-            "(data normalised by the moving statistics, or in training by their own ones, times "
-            "gamma plus beta; the mean; the variance) (Ioffe and Szegedy, 2015). The moving "
-            "statistics are not changed."
-        ),
-    )
+batch_norm = define(
+    name="nn.batch_norm",
+    arguments=("data", "gamma", "beta", "moving_mean", "moving_var"),
+    relation=batch_norm_relation,
+    kind=FusionKind.OUTPUT_FUSABLE,
+    attributes=BatchNormAttributes,
+    composition=_composition,
+    reference=_reference,
+    documentation=(
+        "(data normalised by the moving statistics, or in training by their own ones, times "
+        "gamma plus beta; the mean; the variance) (Ioffe and Szegedy, 2015). The moving "
+        "statistics are not changed."
+    ),
 )

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, normalized_axis
 from relay_tune.op.layout_indices import compute_elements, quotient, remainder
 from relay_tune.quick_dataclass import dataclass
@@ -58,27 +58,23 @@ def _batch_flatten_reference(attributes: Attributes, data: Array) -> Array:
     return data.reshape(data.shape[0], prod(data.shape[1:]))
 
 
-bias_add = register(
-    Operator(
-        name="nn.bias_add",
-        arguments=("data", "bias"),
-        relation=bias_add_relation,
-        kind=FusionKind.BROADCAST,
-        attributes=BiasAddAttributes,
-        compute=_bias_add,
-        reference=_bias_add_reference,
-        documentation="data plus the bias of its position on one axis.",
-    )
+bias_add = define(
+    name="nn.bias_add",
+    arguments=("data", "bias"),
+    relation=bias_add_relation,
+    kind=FusionKind.BROADCAST,
+    attributes=BiasAddAttributes,
+    compute=_bias_add,
+    reference=_bias_add_reference,
+    documentation="data plus the bias of its position on one axis.",
 )
 
-batch_flatten = register(
-    Operator(
-        name="nn.batch_flatten",
-        arguments=("data",),
-        relation=batch_flatten_relation,
-        kind=FusionKind.INJECTIVE,
-        compute=_batch_flatten,
-        reference=_batch_flatten_reference,
-        documentation="All axes but the first joined into one.",
-    )
+batch_flatten = define(
+    name="nn.batch_flatten",
+    arguments=("data",),
+    relation=batch_flatten_relation,
+    kind=FusionKind.INJECTIVE,
+    compute=_batch_flatten,
+    reference=_batch_flatten_reference,
+    documentation="All axes but the first joined into one.",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from relay_tune.ir.expr import ABSENT_FROM_KEYS, Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, Operator, define
 from relay_tune.op.another_name import another_name
 from relay_tune.op.nn.convolution_computation import convolution, convolution_reference
 from relay_tune.quick_dataclass import dataclass
@@ -83,21 +83,19 @@ class Conv2DBlockedAttributes(Conv2DAttributes):
 
 
 def _conv(name: str, rank: int, attributes: type[ConvAttributes]) -> Operator:
-    return register(
-        Operator(
-            name=name,
-            arguments=("data", "weight"),
-            relation=conv_relation,
-            kind=FusionKind.OUTPUT_FUSABLE,
-            attributes=attributes,
-            compute=convolution,
-            reference=convolution_reference,
-            documentation=(
-                f"Convolution (cross-correlation) over {rank} spatial axes: each element of the "
-                "result is the sum over the input channels of its group and over the taps of "
-                "the window of data times weight."
-            ),
-        )
+    return define(
+        name=name,
+        arguments=("data", "weight"),
+        relation=conv_relation,
+        kind=FusionKind.OUTPUT_FUSABLE,
+        attributes=attributes,
+        compute=convolution,
+        reference=convolution_reference,
+        documentation=(
+            f"Convolution (cross-correlation) over {rank} spatial axes: each element of the "
+            "result is the sum over the input channels of its group and over the taps of "
+            "the window of data times weight."
+        ),
     )
 
 

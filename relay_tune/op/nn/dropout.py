@@ -13,7 +13,7 @@ import numpy as np
 
 from relay_tune.errors import BuildError
 from relay_tune.ir.expr import Attributes, Expr, constant
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.op.arithmetic import multiply
 from relay_tune.op.comparison import greater_equal
@@ -88,18 +88,16 @@ def _reference(attributes: DropoutAttributes, data: Array) -> Array:
     return np.asarray(np.where(kept, grown, data.dtype.type(0)))
 
 
-dropout = register(
-    Operator(
-        name="nn.dropout",
-        arguments=("data",),
-        relation=identity,
-        kind=FusionKind.ELEMENTWISE,
-        attributes=DropoutAttributes,
-        reference=_reference,
-        composition=_composition,
-        documentation=(
-            "The data: at inference nothing is dropped. In training a share `rate` of the elements "
-            "is zero, and the others are divided by 1 - rate (Srivastava et al., 2014)."
-        ),
-    )
+dropout = define(
+    name="nn.dropout",
+    arguments=("data",),
+    relation=identity,
+    kind=FusionKind.ELEMENTWISE,
+    attributes=DropoutAttributes,
+    reference=_reference,
+    composition=_composition,
+    documentation=(
+        "The data: at inference nothing is dropped. In training a share `rate` of the elements "
+        "is zero, and the others are divided by 1 - rate (Srivastava et al., 2014)."
+    ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, normalized_axis, wide_dtype
 from relay_tune.op.layout_indices import ReductionAxes, compute_elements
 from relay_tune.op.nn.moments import block_of, sum_over_blocks
@@ -137,31 +137,27 @@ def _l2_normalize_reference(attributes: L2NormalizeAttributes, data: Array) -> A
     return np.asarray(wide / np.sqrt(np.maximum(squares, least))).astype(data.dtype)
 
 
-lrn = register(
-    Operator(
-        name="nn.lrn",
-        arguments=("data",),
-        relation=relations_nn.lrn,
-        kind=FusionKind.OUTPUT_FUSABLE,
-        attributes=LRNAttributes,
-        compute=_lrn,
-        reference=_lrn_reference,
-        documentation=(
-            "data / (bias + alpha * mean square of the neighbouring channels) ** beta, where "
-            "channels outside count as zero (Krizhevsky et al., 2012)."
-        ),
-    )
+lrn = define(
+    name="nn.lrn",
+    arguments=("data",),
+    relation=relations_nn.lrn,
+    kind=FusionKind.OUTPUT_FUSABLE,
+    attributes=LRNAttributes,
+    compute=_lrn,
+    reference=_lrn_reference,
+    documentation=(
+        "data / (bias + alpha * mean square of the neighbouring channels) ** beta, where "
+        "channels outside count as zero (Krizhevsky et al., 2012)."
+    ),
 )
 
-l2_normalize = register(
-    Operator(
-        name="nn.l2_normalize",
-        arguments=("data",),
-        relation=relations_nn.l2_normalize,
-        kind=FusionKind.OUTPUT_FUSABLE,
-        attributes=L2NormalizeAttributes,
-        compute=_l2_normalize,
-        reference=_l2_normalize_reference,
-        documentation="data / sqrt(max(sum of squares, eps))",
-    )
+l2_normalize = define(
+    name="nn.l2_normalize",
+    arguments=("data",),
+    relation=relations_nn.l2_normalize,
+    kind=FusionKind.OUTPUT_FUSABLE,
+    attributes=L2NormalizeAttributes,
+    compute=_l2_normalize,
+    reference=_l2_normalize_reference,
+    documentation="data / sqrt(max(sum of squares, eps))",
 )

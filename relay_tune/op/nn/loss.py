@@ -9,7 +9,7 @@ import numpy as np
 
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, register
+from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, define
 from relay_tune.op.elements import Array, index_inside, number, wide_dtype
 from relay_tune.op.index_check import is_index
 from relay_tune.op.layout_indices import ReductionAxes, cast_tensor, compute_elements
@@ -146,16 +146,14 @@ def _nll_loss_reference(
 def _register_entropy(
     name: str, compute: Compute, reference: Reference, documentation: str
 ) -> Operator:
-    return register(
-        Operator(
-            name=name,
-            arguments=("predictions", "targets"),
-            relation=relations_nn.cross_entropy,
-            kind=FusionKind.OUTPUT_FUSABLE,
-            compute=compute,
-            reference=reference,
-            documentation=documentation,
-        )
+    return define(
+        name=name,
+        arguments=("predictions", "targets"),
+        relation=relations_nn.cross_entropy,
+        kind=FusionKind.OUTPUT_FUSABLE,
+        compute=compute,
+        reference=reference,
+        documentation=documentation,
     )
 
 
@@ -171,18 +169,16 @@ cross_entropy_with_logits = _register_entropy(
     _cross_entropy_with_logits_reference,
     "-sum(predictions * targets) / number of samples, for predictions that are logarithms",
 )
-nll_loss = register(
-    Operator(
-        name="nn.nll_loss",
-        arguments=("predictions", "targets", "weights"),
-        relation=relations_nn.nll_loss,
-        kind=FusionKind.OUTPUT_FUSABLE,
-        attributes=NLLLossAttributes,
-        compute=_nll_loss,
-        reference=_nll_loss_reference,
-        documentation=(
-            "The negative log likelihood of the target classes, weighted by class. Negative "
-            "targets count from the end; others that are no class are errors."
-        ),
-    )
+nll_loss = define(
+    name="nn.nll_loss",
+    arguments=("predictions", "targets", "weights"),
+    relation=relations_nn.nll_loss,
+    kind=FusionKind.OUTPUT_FUSABLE,
+    attributes=NLLLossAttributes,
+    compute=_nll_loss,
+    reference=_nll_loss_reference,
+    documentation=(
+        "The negative log likelihood of the target classes, weighted by class. Negative "
+        "targets count from the end; others that are no class are errors."
+    ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, broadcast_load, wide_dtype
 from relay_tune.op.layout_arrays import summation_array, sums_as
 from relay_tune.op.layout_indices import ReductionAxes, cast_tensor, compute_elements
@@ -121,41 +121,35 @@ def _matmul_reference(attributes: Any, left: Array, right: Array) -> Array:
     return _product_reference(left, right, attributes.out_dtype, swap_left, swap_right)
 
 
-dense = register(
-    Operator(
-        name="nn.dense",
-        arguments=("data", "weight"),
-        relation=relations_matmul.dense,
-        kind=FusionKind.OUTPUT_FUSABLE,
-        attributes=DenseAttributes,
-        compute=_dense,
-        reference=_dense_reference,
-        documentation="data [..., k] times the transpose of weight [units, k].",
-    )
+dense = define(
+    name="nn.dense",
+    arguments=("data", "weight"),
+    relation=relations_matmul.dense,
+    kind=FusionKind.OUTPUT_FUSABLE,
+    attributes=DenseAttributes,
+    compute=_dense,
+    reference=_dense_reference,
+    documentation="data [..., k] times the transpose of weight [units, k].",
 )
 
-matmul = register(
-    Operator(
-        name="nn.matmul",
-        arguments=("tensor_a", "tensor_b"),
-        relation=relations_matmul.matmul,
-        kind=FusionKind.OUTPUT_FUSABLE,
-        attributes=MatmulAttributes,
-        compute=_matmul,
-        reference=_matmul_reference,
-        documentation="tensor_a [..., m, k] times the matrix tensor_b [k, n].",
-    )
+matmul = define(
+    name="nn.matmul",
+    arguments=("tensor_a", "tensor_b"),
+    relation=relations_matmul.matmul,
+    kind=FusionKind.OUTPUT_FUSABLE,
+    attributes=MatmulAttributes,
+    compute=_matmul,
+    reference=_matmul_reference,
+    documentation="tensor_a [..., m, k] times the matrix tensor_b [k, n].",
 )
 
-batch_matmul = register(
-    Operator(
-        name="nn.batch_matmul",
-        arguments=("tensor_a", "tensor_b"),
-        relation=relations_matmul.batch_matmul,
-        kind=FusionKind.OUTPUT_FUSABLE,
-        attributes=BatchMatmulAttributes,
-        compute=_matmul,
-        reference=_matmul_reference,
-        documentation="Products of the matrices in two stacks, whose leading axes are broadcast.",
-    )
+batch_matmul = define(
+    name="nn.batch_matmul",
+    arguments=("tensor_a", "tensor_b"),
+    relation=relations_matmul.batch_matmul,
+    kind=FusionKind.OUTPUT_FUSABLE,
+    attributes=BatchMatmulAttributes,
+    compute=_matmul,
+    reference=_matmul_reference,
+    documentation="Products of the matrices in two stacks, whose leading axes are broadcast.",
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, normalized_axis
 from relay_tune.op.nn.moments import normalized, normalized_array
 from relay_tune.quick_dataclass import dataclass
@@ -104,46 +104,39 @@ def _normalize_reference(attributes: Any, data: Array, gamma: Array, beta: Array
     return value.astype(data.dtype)
 
 
-layer_norm = register(
-    Operator(
-        name="nn.layer_norm",
-        arguments=("data", "gamma", "beta"),
-        relation=relations_nn.layer_norm,
-        kind=FusionKind.OUTPUT_FUSABLE,
-        attributes=LayerNormAttributes,
-        compute=_normalize,
-        reference=_normalize_reference,
-        documentation="Normalised along one axis, times gamma plus beta (Ba et al., 2016).",
-    )
+layer_norm = define(
+    name="nn.layer_norm",
+    arguments=("data", "gamma", "beta"),
+    relation=relations_nn.layer_norm,
+    kind=FusionKind.OUTPUT_FUSABLE,
+    attributes=LayerNormAttributes,
+    compute=_normalize,
+    reference=_normalize_reference,
+    documentation="Normalised along one axis, times gamma plus beta (Ba et al., 2016).",
 )
 
-instance_norm = register(
-    Operator(
-        name="nn.instance_norm",
-        arguments=("data", "gamma", "beta"),
-        relation=relations_nn.instance_norm,
-        kind=FusionKind.OUTPUT_FUSABLE,
-        attributes=InstanceNormAttributes,
-        compute=_normalize,
-        reference=_normalize_reference,
-        documentation=(
-            "Each channel of each sample normalised, times gamma plus beta (Ulyanov et al., 2016)."
-        ),
-    )
+instance_norm = define(
+    name="nn.instance_norm",
+    arguments=("data", "gamma", "beta"),
+    relation=relations_nn.instance_norm,
+    kind=FusionKind.OUTPUT_FUSABLE,
+    attributes=InstanceNormAttributes,
+    compute=_normalize,
+    reference=_normalize_reference,
+    documentation=(
+        "Each channel of each sample normalised, times gamma plus beta (Ulyanov et al., 2016)."
+    ),
 )
 
-group_norm = register(
-    Operator(
-        name="nn.group_norm",
-        arguments=("data", "gamma", "beta"),
-        relation=relations_nn.group_norm,
-        kind=FusionKind.OUTPUT_FUSABLE,
-        attributes=GroupNormAttributes,
-        compute=_normalize,
-        reference=_normalize_reference,
-        documentation=(
-            "Each group of channels of each sample normalised, times gamma plus beta "
-            "(Wu and He, 2018)."
-        ),
-    )
+group_norm = define(
+    name="nn.group_norm",
+    arguments=("data", "gamma", "beta"),
+    relation=relations_nn.group_norm,
+    kind=FusionKind.OUTPUT_FUSABLE,
+    attributes=GroupNormAttributes,
+    compute=_normalize,
+    reference=_normalize_reference,
+    documentation=(
+        "Each group of channels of each sample normalised, times gamma plus beta (Wu and He, 2018)."
+    ),
 )

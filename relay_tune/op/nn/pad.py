@@ -9,7 +9,7 @@ import numpy as np
 
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array
 from relay_tune.op.layout_indices import ZERO, compute_elements, remainder
 from relay_tune.op.nn.windows import pad_axes
@@ -154,28 +154,24 @@ def _cut(data: Array, widths: Widths) -> tuple[Array, list[tuple[int, int]]]:
     return data[where], [(max(before, 0), max(after, 0)) for before, after in widths]
 
 
-pad = register(
-    Operator(
-        name="nn.pad",
-        arguments=("data", "pad_value"),
-        relation=pad_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=PadAttributes,
-        compute=_pad,
-        reference=_pad_reference,
-        documentation="data with elements added at the ends of its axes; pad_value is a scalar.",
-    )
+pad = define(
+    name="nn.pad",
+    arguments=("data", "pad_value"),
+    relation=pad_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=PadAttributes,
+    compute=_pad,
+    reference=_pad_reference,
+    documentation="data with elements added at the ends of its axes; pad_value is a scalar.",
 )
 
-mirror_pad = register(
-    Operator(
-        name="nn.mirror_pad",
-        arguments=("data",),
-        relation=pad_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=MirrorPadAttributes,
-        compute=_mirror_pad,
-        reference=_mirror_pad_reference,
-        documentation="data with mirror images of itself at the ends of its axes.",
-    )
+mirror_pad = define(
+    name="nn.mirror_pad",
+    arguments=("data",),
+    relation=pad_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=MirrorPadAttributes,
+    compute=_mirror_pad,
+    reference=_mirror_pad_reference,
+    documentation="data with mirror images of itself at the ends of its axes.",
 )

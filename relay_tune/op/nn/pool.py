@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, Relation, register
+from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, Relation, define
 from relay_tune.op.elements import Array
 from relay_tune.op.layout_arrays import as_stored, as_whole
 from relay_tune.op.layout_indices import spatial_letters
@@ -175,17 +175,15 @@ def register_pool(
 ) -> Operator:
     """Enter the operator nn.KIND_poolRANKd, whose computation and reference are given."""
     compute, reference = computations
-    return register(
-        Operator(
-            name=f"nn.{kind}_pool{rank}d",
-            arguments=("data",),
-            relation=relation,
-            kind=FusionKind.OUTPUT_FUSABLE,
-            attributes=attributes,
-            compute=compute,
-            reference=reference,
-            documentation=f"The {meaning}.",
-        )
+    return define(
+        name=f"nn.{kind}_pool{rank}d",
+        arguments=("data",),
+        relation=relation,
+        kind=FusionKind.OUTPUT_FUSABLE,
+        attributes=attributes,
+        compute=compute,
+        reference=reference,
+        documentation=f"The {meaning}.",
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, register
+from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, define
 from relay_tune.op.another_name import another_name
 from relay_tune.op.elements import Array, normalized_axis, wide_dtype
 from relay_tune.op.layout_indices import ReductionAxes, compute_elements
@@ -127,17 +127,15 @@ def _log_softmax_reference(attributes: SoftmaxAttributes, data: Array) -> Array:
 
 
 def _register(name: str, compute: Compute, reference: Reference, documentation: str) -> Operator:
-    return register(
-        Operator(
-            name=name,
-            arguments=("data",),
-            relation=softmax_relation,
-            kind=FusionKind.OUTPUT_FUSABLE,
-            attributes=SoftmaxAttributes,
-            compute=compute,
-            reference=reference,
-            documentation=documentation,
-        )
+    return define(
+        name=name,
+        arguments=("data",),
+        relation=softmax_relation,
+        kind=FusionKind.OUTPUT_FUSABLE,
+        attributes=SoftmaxAttributes,
+        compute=compute,
+        reference=reference,
+        documentation=documentation,
     )
 
 

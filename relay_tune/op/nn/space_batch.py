@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, define
 from relay_tune.op.elements import Array, number
 from relay_tune.op.layout_indices import compute_elements, quotient, remainder
 from relay_tune.op.nn.windows import conjunction, pad_axes
@@ -168,41 +168,35 @@ def _dilate_reference(attributes: DilateAttributes, data: Array) -> Array:
     return result
 
 
-space_to_batch_nd = register(
-    Operator(
-        name="nn.space_to_batch_nd",
-        arguments=("data",),
-        relation=relations_layout.space_to_batch_nd,
-        kind=FusionKind.INJECTIVE,
-        attributes=SpaceToBatchAttributes,
-        compute=_space_to_batch,
-        reference=_space_to_batch_reference,
-        documentation="Each place in a block, of all blocks, becomes a sample of its own.",
-    )
+space_to_batch_nd = define(
+    name="nn.space_to_batch_nd",
+    arguments=("data",),
+    relation=relations_layout.space_to_batch_nd,
+    kind=FusionKind.INJECTIVE,
+    attributes=SpaceToBatchAttributes,
+    compute=_space_to_batch,
+    reference=_space_to_batch_reference,
+    documentation="Each place in a block, of all blocks, becomes a sample of its own.",
 )
 
-batch_to_space_nd = register(
-    Operator(
-        name="nn.batch_to_space_nd",
-        arguments=("data",),
-        relation=relations_layout.batch_to_space_nd,
-        kind=FusionKind.INJECTIVE,
-        attributes=BatchToSpaceAttributes,
-        compute=_batch_to_space,
-        reference=_batch_to_space_reference,
-        documentation="The inverse of nn.space_to_batch_nd.",
-    )
+batch_to_space_nd = define(
+    name="nn.batch_to_space_nd",
+    arguments=("data",),
+    relation=relations_layout.batch_to_space_nd,
+    kind=FusionKind.INJECTIVE,
+    attributes=BatchToSpaceAttributes,
+    compute=_batch_to_space,
+    reference=_batch_to_space_reference,
+    documentation="The inverse of nn.space_to_batch_nd.",
 )
 
-dilate = register(
-    Operator(
-        name="nn.dilate",
-        arguments=("data",),
-        relation=dilate_relation,
-        kind=FusionKind.INJECTIVE,
-        attributes=DilateAttributes,
-        compute=_dilate,
-        reference=_dilate_reference,
-        documentation="data with a value inserted between neighbouring elements.",
-    )
+dilate = define(
+    name="nn.dilate",
+    arguments=("data",),
+    relation=dilate_relation,
+    kind=FusionKind.INJECTIVE,
+    attributes=DilateAttributes,
+    compute=_dilate,
+    reference=_dilate_reference,
+    documentation="data with a value inserted between neighbouring elements.",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, Operator, define
 from relay_tune.op.nn.convolution import ConvAttributes
 from relay_tune.op.nn.transposed_convolution_computation import (
     convolution_transpose,
@@ -59,20 +59,18 @@ class Conv3DTransposeAttributes(ConvTransposeAttributes):
 
 
 def _conv_transpose(rank: int, attributes: type[ConvTransposeAttributes]) -> Operator:
-    return register(
-        Operator(
-            name=f"nn.conv{rank}d_transpose",
-            arguments=("data", "weight"),
-            relation=conv_transpose_relation,
-            kind=FusionKind.OUTPUT_FUSABLE,
-            attributes=attributes,
-            compute=convolution_transpose,
-            reference=convolution_transpose_reference,
-            documentation=(
-                f"Transposed convolution over {rank} spatial axes: each element of the data adds "
-                "its product with the window to the result, at its place times the stride."
-            ),
-        )
+    return define(
+        name=f"nn.conv{rank}d_transpose",
+        arguments=("data", "weight"),
+        relation=conv_transpose_relation,
+        kind=FusionKind.OUTPUT_FUSABLE,
+        attributes=attributes,
+        compute=convolution_transpose,
+        reference=convolution_transpose_reference,
+        documentation=(
+            f"Transposed convolution over {rank} spatial axes: each element of the data adds "
+            "its product with the window to the result, at its place times the stride."
+        ),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import FusionKind, Operator, define
 from relay_tune.op.elements import Array
 from relay_tune.op.image.resize import Resize2DAttributes, resize_array, resize_tensor
 from relay_tune.op.layout_indices import letter_sizes, spatial_letters
@@ -90,17 +90,15 @@ def _upsampling_reference(attributes: Any, data: Array) -> Array:
 
 
 def _register(name: str, attributes: type[Attributes]) -> Operator:
-    return register(
-        Operator(
-            name=name,
-            arguments=("data",),
-            relation=upsampling_relation,
-            kind=FusionKind.INJECTIVE,
-            attributes=attributes,
-            compute=_upsampling,
-            reference=_upsampling_reference,
-            documentation="The data enlarged by a factor for each spatial axis.",
-        )
+    return define(
+        name=name,
+        arguments=("data",),
+        relation=upsampling_relation,
+        kind=FusionKind.INJECTIVE,
+        attributes=attributes,
+        compute=_upsampling,
+        reference=_upsampling_reference,
+        documentation="The data enlarged by a factor for each spatial axis.",
     )
 
 
