@@ -10,7 +10,7 @@ from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.operator import RelationContext, RelationError
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.relations.elementwise import broadcast_shapes
-from relay_tune.typing.relations.support import known_tensor, known_tensors, require_rank
+from relay_tune.typing.relations.support import known_tensors, of_tensor, of_tensors, require_rank
 from relay_tune.typing.type_text import type_text
 
 
@@ -19,38 +19,29 @@ def filled(inputs: Sequence[Type], attributes: Any, context: RelationContext) ->
     return TensorType(tuple(attributes.shape), attributes.dtype)
 
 
-def full(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def full(attributes: Any, value: TensorType) -> Type:
     """(scalar): a tensor of attributes shape and dtype ("" : that of the scalar)."""
-    value = known_tensor(inputs[0])
-    if value is None:
-        return None
     require_rank(value, 0, "fill value")
     return TensorType(tuple(attributes.shape), attributes.dtype or value.dtype)
 
 
-def full_like(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def full_like(attributes: Any, data: TensorType) -> Type:
     """(data, scalar): the type of the data."""
-    return known_tensor(inputs[0])
+    return data
 
 
-def filled_dynamic(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensors
+def filled_dynamic(attributes: Any, *tensors: TensorType) -> Type:
     """(..., shape of rank 1): a tensor of `?` sizes; attribute dtype ("": of the first input)."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
     return TensorType(unknown_shape(tensors[-1]), attributes.dtype or tensors[0].dtype)
 
 
-def shaped_by_value(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensors
+def shaped_by_value(attributes: Any, data: TensorType, shape: TensorType, *_: TensorType) -> Type:
     """(data, shape of rank 1, ...): the element type of the data, with `?` sizes."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    return TensorType(unknown_shape(tensors[1]), tensors[0].dtype)
+    return TensorType(unknown_shape(shape), data.dtype)
 
 
 def arange(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
@@ -63,16 +54,16 @@ def arange(inputs: Sequence[Type], attributes: Any, context: RelationContext) ->
     return TensorType((max(0, math.ceil((stop - start) / step)),), attributes.dtype)
 
 
-def shape_of(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def shape_of(attributes: Any, data: TensorType) -> Type:
     """A vector with one element for each axis; attribute dtype."""
-    data = known_tensor(inputs[0])
-    return None if data is None else TensorType((len(data.shape),), attributes.dtype)
+    return TensorType((len(data.shape),), attributes.dtype)
 
 
-def size_of(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def size_of(attributes: Any, data: TensorType) -> Type:
     """The number of elements, a scalar of attribute dtype."""
-    data = known_tensor(inputs[0])
-    return None if data is None else TensorType((), attributes.dtype)
+    return TensorType((), attributes.dtype)
 
 
 def random(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:

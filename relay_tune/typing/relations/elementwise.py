@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
 from relay_tune.ir.dim import Dim, UnknownDim
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.ir.operator import RelationContext
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.relations.support import (
     conflict,
-    known_tensor,
-    known_tensors,
     normalize_axis,
+    of_tensor,
+    of_tensors,
     require_same_dtype,
 )
 
 
-def identity(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def identity(attributes: Any, data: TensorType) -> Type:
     """The tensor type of the first argument; further arguments are tensors of any type."""
-    return known_tensor(inputs[0])
+    return data
 
 
-def identity_along_axis(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensor
+def identity_along_axis(attributes: Any, data: TensorType) -> Type:
     """The tensor type of the first argument, which has an `axis` (int)."""
-    data = known_tensor(inputs[0])
-    if data is not None:
-        normalize_axis(attributes.axis, len(data.shape), data)
+    normalize_axis(attributes.axis, len(data.shape), data)
     return data
 
 
@@ -38,23 +34,21 @@ GIVES_FIRST = frozenset({identity, identity_along_axis})
 """Relations whose result has the type of the first argument, so that either tells the other."""
 
 
-def predicate(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def predicate(attributes: Any, data: TensorType) -> Type:
     """bool of the shape of the argument."""
-    data = known_tensor(inputs[0])
-    return None if data is None else TensorType(data.shape, "bool")
+    return TensorType(data.shape, "bool")
 
 
-def cast(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def cast(attributes: Any, data: TensorType) -> Type:
     """The shape of the argument, of element type `dtype`."""
-    data = known_tensor(inputs[0])
-    return None if data is None else TensorType(data.shape, attributes.dtype)
+    return TensorType(data.shape, attributes.dtype)
 
 
-def reinterpret(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def reinterpret(attributes: Any, data: TensorType) -> Type:
     """The shape of the argument, of element type `dtype`, which is as wide as the argument's."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     result = TensorType(data.shape, attributes.dtype)
     if DTYPES[data.dtype].itemsize != DTYPES[attributes.dtype].itemsize:
         detail = "elements of the two types have different numbers of bytes"
@@ -62,48 +56,37 @@ def reinterpret(inputs: Sequence[Type], attributes: Any, context: RelationContex
     return result
 
 
-def cast_like(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def cast_like(attributes: Any, data: TensorType, like: TensorType) -> Type:
     """The shape of the first argument, of the element type of the second."""
-    tensors = known_tensors(inputs)
-    return None if tensors is None else TensorType(tensors[0].shape, tensors[1].dtype)
+    return TensorType(data.shape, like.dtype)
 
 
-def broadcast(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def broadcast(attributes: Any, left: TensorType, right: TensorType) -> Type:
     """Two tensors of one element type, broadcast from the right."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    left, right = tensors
     require_same_dtype("broadcast", left, right)
     return TensorType(broadcast_shapes(left, right), left.dtype)
 
 
-def broadcast_comparison(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensors
+def broadcast_comparison(attributes: Any, left: TensorType, right: TensorType) -> Type:
     """bool of the broadcast shape of two tensors of one element type."""
-    result = broadcast(inputs, attributes, context)
-    return TensorType(result.shape, "bool") if isinstance(result, TensorType) else None
+    require_same_dtype("broadcast", left, right)
+    return TensorType(broadcast_shapes(left, right), "bool")
 
 
-def broadcast_logical(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensors
+def broadcast_logical(attributes: Any, *tensors: TensorType) -> Type:
     """bool tensors, broadcast; other element types are a conflict."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
     for tensor in tensors:
         require_same_dtype("logical operator", tensor, TensorType(tensor.shape, "bool"))
     return TensorType(broadcast_shapes(*tensors), "bool")
 
 
-def select(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def select(attributes: Any, condition: TensorType, first: TensorType, second: TensorType) -> Type:
     """(condition of any element type, a, b): the broadcast shape of all three."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    condition, first, second = tensors
     require_same_dtype("where", first, second)
     values = TensorType(broadcast_shapes(first, second), first.dtype)
     return TensorType(broadcast_shapes(condition, values), first.dtype)

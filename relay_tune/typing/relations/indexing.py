@@ -14,11 +14,13 @@ from relay_tune.typing.relations.slice_sizes import sliced_size
 from relay_tune.typing.relations.support import (
     conflict,
     known_tensor,
-    known_tensors,
     normalize_axis,
+    of_tensor,
+    of_tensors,
     require_rank,
     require_same_dim,
     require_same_dtype,
+    require_same_shape,
     require_shape,
     require_within,
     tensors_of_tuple,
@@ -29,14 +31,12 @@ ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 """The sides of matrix_set_diag's rows to which diagonals above and below the main one go."""
 
 
-def strided_slice(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def strided_slice(attributes: Any, data: TensorType) -> Type:
     """Attributes begin, end, strides, axes, slice_mode: as `data[begin:end:stride]` in Python.
 
     With slice_mode "size", `end` holds sizes, -1 for all that is left, and strides are 1.
     """
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     axes = _slice_axes(data, attributes)
     by_size = getattr(attributes, "slice_mode", "end") == "size"
     strides = () if by_size else tuple(attributes.strides or ())
@@ -65,12 +65,9 @@ def strided_set(inputs: Sequence[Type], attributes: Any, context: RelationContex
     return data
 
 
-def slice_like(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def slice_like(attributes: Any, data: TensorType, like: TensorType) -> Type:
     """The first argument cut to the sizes of the second, along `axes` (None: along all)."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    data, like = tensors
     given = attributes.axes or range(len(data.shape))
     shape = list(data.shape)
     for axis in (normalize_axis(axis, len(data.shape), data) for axis in given):
@@ -81,12 +78,9 @@ def slice_like(inputs: Sequence[Type], attributes: Any, context: RelationContext
     return TensorType(tuple(shape), data.dtype)
 
 
-def take(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def take(attributes: Any, data: TensorType, indices: TensorType) -> Type:
     """(data, indices), attributes axis (None: of the flattened data), batch_dims, mode."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    data, indices = tensors
     require_integer("take", indices)
     if attributes.axis is None:
         _require_elements(attributes, data, data.shape, indices)
@@ -113,15 +107,12 @@ def _require_elements(
         raise conflict("take", data, indices, "the axis that is indexed has no elements")
 
 
-def gather(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def gather(attributes: Any, data: TensorType, indices: TensorType) -> Type:
     """(data, indices of the same rank), attribute axis: the shape of the indices.
 
     Along the other axes, the indices may be shorter than the data.
     """
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    data, indices = tensors
     require_integer("gather", indices)
     if len(data.shape) != len(indices.shape):
         raise conflict("gather", data, indices, "they differ in their number of dimensions")
@@ -134,16 +125,13 @@ def _others(data: TensorType, axis: int) -> list[int]:
     return [place for place in range(len(data.shape)) if place != axis]
 
 
-def gather_nd(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def gather_nd(attributes: Any, data: TensorType, indices: TensorType) -> Type:
     """(data, indices of shape (m, *positions)): positions + data.shape[batch_dims + m:].
 
     The first axis of the indices holds the m coordinates; attribute index_rank says m where the
     type does not.
     """
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    data, indices = tensors
     require_integer("gather_nd", indices)
     if not indices.shape:
         raise RelationError(f"indices need at least 1 dimension, but are {type_text(indices)}")
@@ -160,17 +148,14 @@ def gather_nd(inputs: Sequence[Type], attributes: Any, context: RelationContext)
     return TensorType((*indices.shape[1:], *data.shape[first:]), data.dtype)
 
 
+@of_tensors
 def scatter_elements(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+    attributes: Any, data: TensorType, indices: TensorType, updates: TensorType
+) -> Type:
     """(data, indices, updates), attribute axis: as the data.
 
     The indices may be shorter than the updates, and along the other axes than the data.
     """
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    data, indices, updates = tensors
     require_integer("scatter_elements", indices)
     require_same_dtype("scatter_elements", data, updates)
     axis = normalize_axis(attributes.axis, len(data.shape), data)
@@ -181,12 +166,9 @@ def scatter_elements(
     return data
 
 
-def scatter_nd(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def scatter_nd(attributes: Any, data: TensorType, indices: TensorType, updates: TensorType) -> Type:
     """(data, indices of shape (m, *positions), updates of shape positions + data.shape[m:])."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    data, indices, updates = tensors
     require_integer("scatter_nd", indices)
     require_same_dtype("scatter_nd", data, updates)
     if not indices.shape:
@@ -197,15 +179,13 @@ def scatter_nd(inputs: Sequence[Type], attributes: Any, context: RelationContext
         raise conflict("scatter_nd", data, indices, detail)
     if isinstance(count, int):
         shape = (*indices.shape[1:], *data.shape[count:])
-        require_shape("scatter_nd", updates, TensorType(shape, data.dtype), context)
+        require_same_shape("scatter_nd", updates, TensorType(shape, data.dtype))
     return data
 
 
-def one_hot(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def one_hot(attributes: Any, indices: TensorType) -> Type:
     """(indices, on_value, off_value), attributes depth, axis (-1: last), dtype."""
-    indices = known_tensor(inputs[0])
-    if indices is None:
-        return None
     require_integer("one_hot", indices)
     rank = len(indices.shape)
     if not -1 <= attributes.axis <= rank:
@@ -230,12 +210,9 @@ def advanced_index(
     return TensorType((*index.shape, *fields[0].shape[len(fields) - 1 :]), fields[0].dtype)
 
 
-def sequence_mask(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def sequence_mask(attributes: Any, data: TensorType, lengths: TensorType) -> Type:
     """(data, valid lengths of rank 1): the type of the data."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    data, lengths = tensors
     require_rank(lengths, 1, "valid lengths")
     axis = normalize_axis(attributes.axis, len(data.shape), data)
     if len(data.shape) < 2 or axis > 1:
@@ -244,22 +221,17 @@ def sequence_mask(inputs: Sequence[Type], attributes: Any, context: RelationCont
     return data
 
 
-def unravel_index(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def unravel_index(attributes: Any, indices: TensorType, shape: TensorType) -> Type:
     """(flat indices, shape of rank 1): (rank, *indices.shape), or (rank,) of a scalar."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    indices, shape = tensors
     require_integer("unravel_index", indices)
     require_rank(shape, 1, "unravel_index")
     return TensorType((shape.shape[0], *indices.shape), indices.dtype)
 
 
-def index_extent(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def index_extent(attributes: Any, indices: TensorType) -> Type:
     """(indices), attribute axis: uint64 of the size of that axis, or a scalar."""
-    indices = known_tensor(inputs[0])
-    if indices is None:
-        return None
     require_integer("index_extent", indices)
     if attributes.axis is None:
         return TensorType((), "uint64")
@@ -278,28 +250,21 @@ def check_indices(inputs: Sequence[Type], attributes: Any, context: RelationCont
     return indices
 
 
-def argwhere(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def argwhere(attributes: Any, data: TensorType) -> Type:
     """Positions of the nonzero elements, one a row: (?, rank) of int32, or attribute dtype."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     dtype = getattr(attributes, "dtype", "") or "int32"
     return TensorType((UNKNOWN, len(data.shape)), dtype)
 
 
-def matrix_set_diagonal(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensors
+def matrix_set_diagonal(attributes: Any, data: TensorType, diagonals: TensorType) -> Type:
     """(matrices, diagonals): the type of the matrices.
 
     Attribute k: one diagonal, of a dimension less than the matrices, or the ends of a band, whose
     diagonals are the rows of a matrix as wide as the longest of them.
     """
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    require_same_dtype("matrix_set_diag", *tensors)
-    data, diagonals = tensors
+    require_same_dtype("matrix_set_diag", data, diagonals)
     lowest, highest = diagonal_range(attributes)
     align = getattr(attributes, "align", ALIGNMENTS[0])
     if align not in ALIGNMENTS:
@@ -311,7 +276,7 @@ def matrix_set_diagonal(
     lines = () if lowest == highest else (highest - lowest + 1,)
     length = longest_diagonal(data.shape[-2:], lowest, highest)
     expected = TensorType((*data.shape[:-2], *lines, length), data.dtype)
-    require_shape("matrix_set_diag", diagonals, expected, context)
+    require_same_shape("matrix_set_diag", diagonals, expected)
     return data
 
 

@@ -11,8 +11,8 @@ from relay_tune.ir.operator import RelationContext, RelationError
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.typing.relations.support import (
     conflict,
-    known_tensor,
     normalize_axis,
+    of_tensor,
     require_same_dtype,
     same_dim,
     tensors_of_tuple,
@@ -52,11 +52,9 @@ def stack(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> 
     return TensorType(tuple(shape), first.dtype)
 
 
-def split(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def split(attributes: Any, data: TensorType) -> Type:
     """Attributes: indices_or_sections (a number of equal parts, or where to cut), axis."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     axis = normalize_axis(attributes.axis, len(data.shape), data)
     sections = attributes.indices_or_sections
     sizes = (

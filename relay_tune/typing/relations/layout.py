@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply
-from relay_tune.ir.operator import RelationContext, RelationError
+from relay_tune.ir.operator import RelationError
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.layout import logical_dims, physical_shape
-from relay_tune.typing.relations.support import known_tensor
+from relay_tune.typing.relations.support import of_tensor
 from relay_tune.typing.type_text import type_text
 
 
-def layout_transform(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensor
+def layout_transform(attributes: Any, data: TensorType) -> Type:
     """Attributes src_layout, dst_layout: strings such as NCHW and NCHW16c."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     sizes = logical_dims(data, attributes.src_layout)
     return TensorType(physical_shape(sizes, attributes.dst_layout), data.dtype)
 
 
-def depth_to_space(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensor
+def depth_to_space(attributes: Any, data: TensorType) -> Type:
     """Attributes block_size, layout: channels / block^2, height and width * block."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     block = attributes.block_size
     sizes = logical_dims(data, attributes.layout)
     sizes["C"] = _exact_quotient(sizes["C"], block * block, "C", data)
@@ -39,13 +30,9 @@ def depth_to_space(
     return TensorType(physical_shape(sizes, attributes.layout), data.dtype)
 
 
-def space_to_depth(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensor
+def space_to_depth(attributes: Any, data: TensorType) -> Type:
     """Attributes block_size, layout: channels * block^2, height and width / block."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     block = attributes.block_size
     sizes = logical_dims(data, attributes.layout)
     sizes["C"] = multiply(sizes["C"], block * block)
@@ -54,13 +41,9 @@ def space_to_depth(
     return TensorType(physical_shape(sizes, attributes.layout), data.dtype)
 
 
-def space_to_batch_nd(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensor
+def space_to_batch_nd(attributes: Any, data: TensorType) -> Type:
     """Attributes block_shape, paddings ((before, after), ...) of the axes after the first."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     blocks = _spatial_blocks(data, attributes)
     shape = list(data.shape)
     for axis, block in enumerate(blocks, start=1):
@@ -71,13 +54,9 @@ def space_to_batch_nd(
     return TensorType(tuple(shape), data.dtype)
 
 
-def batch_to_space_nd(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensor
+def batch_to_space_nd(attributes: Any, data: TensorType) -> Type:
     """Attributes block_shape, crops ((begin, end), ...) of the axes after the first."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     blocks = _spatial_blocks(data, attributes)
     shape = list(data.shape)
     for axis, block in enumerate(blocks, start=1):

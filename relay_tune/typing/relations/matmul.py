@@ -12,6 +12,7 @@ from relay_tune.typing.relations.elementwise import broadcast_shapes
 from relay_tune.typing.relations.support import (
     conflict,
     known_tensor,
+    of_tensors,
     require_rank,
     require_same_dim,
     same_dim,
@@ -30,14 +31,12 @@ def matmul(inputs: Sequence[Type], attributes: Any, context: RelationContext) ->
     return _product_with_matrix(inputs, attributes, context, swap_a, swap_b)
 
 
-def batch_matmul(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def batch_matmul(attributes: Any, left: TensorType, right: TensorType) -> Type:
     """(a [..., m, k], b [..., k, n]) -> [..., m, n]; leading axes broadcast.
 
     Attributes transpose_a, transpose_b (which swap the last two axes) and out_dtype.
     """
-    left, right = known_tensor(inputs[0]), known_tensor(inputs[1])
-    if left is None or right is None:
-        return None
     row, left_depth = _matrix_axes(left, attributes.transpose_a)
     right_depth, column = _matrix_axes(right, attributes.transpose_b)
     require_same_dim("matrix product", left, right, (left_depth, right_depth))

@@ -16,9 +16,10 @@ from relay_tune.typing.relations.indexing import require_integer
 from relay_tune.typing.relations.support import (
     conflict,
     known_tensor,
-    known_tensors,
     normalize_axis,
+    of_tensors,
     require_rank,
+    require_same_shape,
     require_shape,
     same_dim,
 )
@@ -71,30 +72,27 @@ def group_norm(inputs: Sequence[Type], attributes: Any, context: RelationContext
     return channel_vectors(inputs, attributes, context)
 
 
-def cross_entropy(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def cross_entropy(attributes: Any, predictions: TensorType, targets: TensorType) -> Type:
     """(predictions, targets of the same type): a scalar."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    require_shape("cross_entropy", inputs[0], tensors[1], context)
-    return TensorType((), tensors[0].dtype)
+    require_same_shape("cross_entropy", predictions, targets)
+    return TensorType((), predictions.dtype)
 
 
-def nll_loss(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def nll_loss(
+    attributes: Any, predictions: TensorType, targets: TensorType, weights: TensorType
+) -> Type:
     """(predictions [N, C, ...], targets [N, ...], weights [C]); attribute reduction.
 
     A scalar, or the shape of the targets with reduction "none".
     """
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    predictions, targets, weights = tensors
     require_integer("nll_loss", targets)
     require_rank(weights, 1, "nll_loss")
     if len(predictions.shape) < 2:
         raise RelationError(f"nll_loss: {type_text(predictions)} has no axis of classes")
     spatial = (*predictions.shape[:1], *predictions.shape[2:])
-    require_shape("nll_loss", targets, TensorType(spatial, targets.dtype), context)
+    require_same_shape("nll_loss", targets, TensorType(spatial, targets.dtype))
     sizes = predictions.shape[1], weights.shape[0]
     if same_dim(*sizes) is None:
         detail = f"{sizes[0]} classes and {sizes[1]} weights"

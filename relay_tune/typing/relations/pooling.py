@@ -7,14 +7,15 @@ from typing import Any
 
 from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.dim_arithmetic import multiply
-from relay_tune.ir.operator import RelationContext, RelationError
+from relay_tune.ir.operator import RelationError
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.layout import logical_dims, physical_shape
 from relay_tune.typing.relations.convolution import spatial_letters
 from relay_tune.typing.relations.support import (
     as_tuple,
     conflict,
-    known_tensor,
+    of_tensor,
+    of_tensors,
     require_same_dim,
     same_dim,
 )
@@ -23,7 +24,8 @@ from relay_tune.typing.windows import pad_pairs, pool_window_count, window_count
 SpatialSizes = Callable[[dict[str, Dim], list[str]], Sequence[Dim]]
 
 
-def pool(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def pool(attributes: Any, data: TensorType) -> Type:
     """Attributes pool_size, strides, dilation, padding, ceil_mode, layout, out_layout."""
 
     def sizes_of(sizes: dict[str, Dim], spatial: list[str]) -> Sequence[Dim]:
@@ -38,15 +40,17 @@ def pool(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> T
             for i, letter in enumerate(spatial)
         ]
 
-    return _with_spatial_sizes(inputs[0], attributes, sizes_of)
+    return _with_spatial_sizes(data, attributes, sizes_of)
 
 
-def global_pool(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def global_pool(attributes: Any, data: TensorType) -> Type:
     """Attributes layout, out_layout: every spatial size becomes 1."""
-    return _with_spatial_sizes(inputs[0], attributes, lambda _, spatial: [1] * len(spatial))
+    return _with_spatial_sizes(data, attributes, lambda _, spatial: [1] * len(spatial))
 
 
-def adaptive_pool(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def adaptive_pool(attributes: Any, data: TensorType) -> Type:
     """Attribute output_size: spatial sizes of the result (None or empty: those of the data)."""
 
     def sizes_of(sizes: dict[str, Dim], spatial: list[str]) -> Sequence[Dim]:
@@ -55,16 +59,17 @@ def adaptive_pool(inputs: Sequence[Type], attributes: Any, context: RelationCont
             return [sizes[letter] for letter in spatial]
         return _made_of_elements(sizes, spatial, as_tuple(wanted, len(spatial), "output_size"))
 
-    return _with_spatial_sizes(inputs[0], attributes, sizes_of)
+    return _with_spatial_sizes(data, attributes, sizes_of)
 
 
-def resize(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def resize(attributes: Any, data: TensorType) -> Type:
     """Attributes size, layout, out_dtype; further arguments (region, scales) are tensors."""
 
     def sizes_of(sizes: dict[str, Dim], spatial: list[str]) -> Sequence[Dim]:
         return _made_of_elements(sizes, spatial, as_tuple(attributes.size, len(spatial), "size"))
 
-    return _with_spatial_sizes(inputs[0], attributes, sizes_of)
+    return _with_spatial_sizes(data, attributes, sizes_of)
 
 
 def _made_of_elements(
@@ -77,7 +82,8 @@ def _made_of_elements(
     return wanted
 
 
-def upsampling(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def upsampling(attributes: Any, data: TensorType) -> Type:
     """Attributes scale_d, scale_h, scale_w (those of the layout's axes), layout."""
 
     def sizes_of(sizes: dict[str, Dim], spatial: list[str]) -> Sequence[Dim]:
@@ -86,14 +92,12 @@ def upsampling(inputs: Sequence[Type], attributes: Any, context: RelationContext
             _scaled(sizes[letter], scale) for letter, scale in zip(spatial, scales, strict=True)
         ]
 
-    return _with_spatial_sizes(inputs[0], attributes, sizes_of)
+    return _with_spatial_sizes(data, attributes, sizes_of)
 
 
-def grid_sample(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def grid_sample(attributes: Any, data: TensorType, grid: TensorType) -> Type:
     """(data [N, C, spatial], grid [N, coordinate, spatial]): the spatial sizes of the grid."""
-    data, grid = known_tensor(inputs[0]), known_tensor(inputs[1])
-    if data is None or grid is None:
-        return None
     count = len(data.shape) - 2
     if len(grid.shape) != len(data.shape):
         raise conflict("grid_sample", data, grid, "they differ in their number of dimensions")
@@ -105,11 +109,8 @@ def grid_sample(inputs: Sequence[Type], attributes: Any, context: RelationContex
     return TensorType((batch, data.shape[1], *grid.shape[2:]), data.dtype)
 
 
-def _with_spatial_sizes(type_: Type, attributes: Any, sizes_of: SpatialSizes) -> Type | None:
+def _with_spatial_sizes(data: TensorType, attributes: Any, sizes_of: SpatialSizes) -> Type:
     """The data with other spatial sizes, in out_layout and out_dtype if they are given."""
-    data = known_tensor(type_)
-    if data is None:
-        return None
     sizes = logical_dims(data, attributes.layout)
     spatial = spatial_letters(sizes)
     sizes.update(zip(spatial, sizes_of(sizes, spatial), strict=True))

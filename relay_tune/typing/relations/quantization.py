@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.ir.operator import RelationContext, RelationError
+from relay_tune.ir.operator import RelationError
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.relations.support import (
     conflict,
-    known_tensors,
     normalize_axis,
+    of_tensors,
     require_same_dtype,
     same_dim,
 )
@@ -21,12 +20,9 @@ STORED = ("int8", "uint8", "int16", "uint16")
 """The types that floats are quantized to: float32 has all of their numbers."""
 
 
-def quantize(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def quantize(attributes: Any, data: TensorType, scale: TensorType, zero: TensorType) -> Type:
     """(float32 data, float32 scale, integer zero point): the data's shape, of `out_dtype`."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    data, scale, zero = tensors
     require_same_dtype("quantization", data, scale)
     if attributes.out_dtype not in STORED:
         raise RelationError(
@@ -36,12 +32,9 @@ def quantize(inputs: Sequence[Type], attributes: Any, context: RelationContext) 
     return _converted("quantization", data, scale, zero, attributes)
 
 
-def dequantize(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def dequantize(attributes: Any, data: TensorType, scale: TensorType, zero: TensorType) -> Type:
     """(integer data, float32 scale, integer zero point): the data's shape, of `out_dtype`."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    data, scale, zero = tensors
     _require_integer(data, "the data")
     if attributes.out_dtype != scale.dtype:
         raise RelationError(
@@ -50,12 +43,9 @@ def dequantize(inputs: Sequence[Type], attributes: Any, context: RelationContext
     return _converted("dequantization", data, scale, zero, attributes)
 
 
-def lookup(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def lookup(attributes: Any, data: TensorType, table: TensorType) -> Type:
     """(bytes, a table of 256 bytes): the data's shape, of the table's type."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    data, table = tensors
     for each, what in ((data, "the data"), (table, "the table")):
         if each.dtype not in ("int8", "uint8"):
             raise RelationError(f"{what} must be bytes, but found {type_text(each)}")
@@ -92,14 +82,11 @@ NUMBER_TYPES = {2: ("uint8", "int32"), 4: ("uint8", "int32"), 8: ("uint8", "int8
 """The types that store numbers of so many bits."""
 
 
+@of_tensors
 def dequantize_blocks(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+    attributes: Any, data: TensorType, scale: TensorType, zero: TensorType
+) -> Type:
     """(bytes [.., n], scale [.., blocks], zero point of the same shape or none): [.., size]."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    data, scale, zero = tensors
     size = _numbers(data, attributes)
     if attributes.block < 1:
         raise RelationError(f"a block of {attributes.block} has no numbers")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from relay_tune.ir.dim import Dim
-from relay_tune.ir.operator import RelationContext
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.relations.elementwise import broadcast_shapes
 from relay_tune.typing.relations.support import (
     conflict,
-    known_tensor,
-    known_tensors,
     normalize_axis,
+    of_tensor,
+    of_tensors,
     same_dim,
 )
 
@@ -41,33 +39,28 @@ def reduced_shape(tensor: TensorType, attributes: Any) -> tuple[Dim, ...]:
     return tuple(dim for place, dim in enumerate(tensor.shape) if place not in axes)
 
 
-def reduce(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def reduce(attributes: Any, data: TensorType) -> Type:
     """The element type of the argument without the reduced axes (size 1 with `keepdims`).
 
     Attributes: axis (int, tuple or None), keepdims, exclude. Further arguments (such as the mean
     given to `variance`) are tensors of any type.
     """
-    data = known_tensor(inputs[0])
-    return None if data is None else TensorType(reduced_shape(data, attributes), data.dtype)
+    return TensorType(reduced_shape(data, attributes), data.dtype)
 
 
-def arg_reduce(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def arg_reduce(attributes: Any, data: TensorType) -> Type:
     """Like `reduce`, of positions: the attribute `dtype`, int64 if there is none."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     dtype = getattr(attributes, "dtype", "") or "int64"
     return TensorType(reduced_shape(data, attributes), dtype)
 
 
-def variance(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def variance(attributes: Any, data: TensorType, mean: TensorType) -> Type:
     """Like `reduce`; the second argument, the mean, is broadcast to the data."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    data, mean = tensors
     both = broadcast_shapes(data, mean)
     is_within = len(both) == len(data.shape)
     if not is_within or None in map(same_dim, both, data.shape):
         raise conflict("variance", data, mean, "the mean is not broadcast to the data")
-    return reduce(inputs, attributes, context)
+    return TensorType(reduced_shape(data, attributes), data.dtype)

@@ -16,9 +16,10 @@ from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.typing.relations.elementwise import broadcast_shapes
 from relay_tune.typing.relations.reshape_codes import check_same_count, reshaped
 from relay_tune.typing.relations.support import (
-    known_tensor,
     known_tensors,
     normalize_axis,
+    of_tensor,
+    of_tensors,
     require_rank,
     require_same_dim,
     require_same_dtype,
@@ -27,42 +28,33 @@ from relay_tune.typing.type_text import type_text
 from relay_tune.typing.windows import repeated_rooms
 
 
-def reshape(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def reshape(attributes: Any, data: TensorType) -> Type:
     """Attributes: newshape (sizes and the codes of `reshape_codes`), allowzero (0 is a size)."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     allow_zero = getattr(attributes, "allowzero", False)
     return TensorType(reshaped(data, tuple(attributes.newshape), allow_zero), data.dtype)
 
 
-def reshape_like(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def reshape_like(attributes: Any, data: TensorType, like: TensorType) -> Type:
     """Axes [lhs_begin, lhs_end) of the first take the sizes [rhs_begin, rhs_end) of the second."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    data, like = tensors
     left = slice(attributes.lhs_begin, attributes.lhs_end).indices(len(data.shape))
     middle = like.shape[slice(attributes.rhs_begin, attributes.rhs_end)]
     check_same_count(data, data.shape[left[0] : left[1]], middle)
     return TensorType((*data.shape[: left[0]], *middle, *data.shape[left[1] :]), data.dtype)
 
 
-def batch_flatten(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def batch_flatten(attributes: Any, data: TensorType) -> Type:
     """(batch, product of the other sizes)."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     if not data.shape:
         raise RelationError(f"expects at least 1 dimension, but found {type_text(data)}")
     return TensorType((data.shape[0], product(data.shape[1:])), data.dtype)
 
 
-def transpose(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def transpose(attributes: Any, data: TensorType) -> Type:
     """Attribute axes: a permutation; None reverses the order."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     rank = len(data.shape)
     given = tuple(reversed(range(rank))) if attributes.axes is None else tuple(attributes.axes)
     axes = tuple(normalize_axis(axis, rank, data) for axis in given)
@@ -71,11 +63,9 @@ def transpose(inputs: Sequence[Type], attributes: Any, context: RelationContext)
     return TensorType(tuple(data.shape[axis] for axis in axes), data.dtype)
 
 
-def squeeze(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def squeeze(attributes: Any, data: TensorType) -> Type:
     """Attribute axis: the axes of size 1 to remove; None removes all that are known to be 1."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     rank = len(data.shape)
     if attributes.axis is None:
         return TensorType(tuple(dim for dim in data.shape if dim != 1), data.dtype)
@@ -88,11 +78,9 @@ def squeeze(inputs: Sequence[Type], attributes: Any, context: RelationContext) -
     return TensorType(kept, data.dtype)
 
 
-def expand_dims(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def expand_dims(attributes: Any, data: TensorType) -> Type:
     """Attributes: axis (the place of the first new axis in the result), num_newaxis."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     rank = len(data.shape)
     if not -rank - 1 <= attributes.axis <= rank:
         raise RelationError(f"axis {attributes.axis} is out of range for {type_text(data)}")
@@ -101,11 +89,9 @@ def expand_dims(inputs: Sequence[Type], attributes: Any, context: RelationContex
     return TensorType((*data.shape[:place], *ones, *data.shape[place:]), data.dtype)
 
 
-def tile(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def tile(attributes: Any, data: TensorType) -> Type:
     """Attribute reps: copies an axis; the shorter of shape and reps is filled with 1 in front."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     reps = (attributes.reps,) if isinstance(attributes.reps, int) else tuple(attributes.reps)
     rank = max(len(reps), len(data.shape))
     shape = (1,) * (rank - len(data.shape)) + data.shape
@@ -114,78 +100,55 @@ def tile(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> T
     return TensorType(dims, data.dtype)
 
 
-def repeat(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def repeat(attributes: Any, data: TensorType) -> Type:
     """Attributes: repeats (copies of each element), axis (None: of the flattened tensor)."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     if attributes.axis is None:
         return TensorType((multiply(product(data.shape), attributes.repeats),), data.dtype)
     axis = normalize_axis(attributes.axis, len(data.shape), data)
     return _with_dim(data, axis, multiply(data.shape[axis], attributes.repeats))
 
 
-def broadcast_to(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def broadcast_to(attributes: Any, data: TensorType) -> Type:
     """Attribute shape: the sizes that the argument is stretched to."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     return _broadcast_onto(data, TensorType(tuple(attributes.shape), data.dtype))
 
 
-def broadcast_to_like(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensors
+def broadcast_to_like(attributes: Any, data: TensorType, like: TensorType) -> Type:
     """The first argument stretched to the shape of the second."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    return _broadcast_onto(tensors[0], TensorType(tensors[1].shape, tensors[0].dtype))
+    return _broadcast_onto(data, TensorType(like.shape, data.dtype))
 
 
-def collapse_sum_to(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensor
+def collapse_sum_to(attributes: Any, data: TensorType) -> Type:
     """Attribute shape: the sizes to sum down to; it must broadcast to the argument's shape."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     target = TensorType(tuple(attributes.shape), data.dtype)
     _broadcast_onto(target, data)
     return target
 
 
-def collapse_sum_like(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensors
+def collapse_sum_like(attributes: Any, data: TensorType, like: TensorType) -> Type:
     """The first argument summed down to the shape of the second."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    target = TensorType(tensors[1].shape, tensors[0].dtype)
-    _broadcast_onto(target, tensors[0])
+    target = TensorType(like.shape, data.dtype)
+    _broadcast_onto(target, data)
     return target
 
 
-def reverse(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def reverse(attributes: Any, data: TensorType) -> Type:
     """The type of the argument; attribute axis is one axis or several."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     axes = (attributes.axis,) if isinstance(attributes.axis, int) else attributes.axis
     for axis in axes:
         normalize_axis(axis, len(data.shape), data)
     return data
 
 
-def reverse_sequence(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensors
+def reverse_sequence(attributes: Any, data: TensorType, lengths: TensorType) -> Type:
     """(data, lengths of shape (batch,)): the type of the data; attributes seq_axis, batch_axis."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    data, lengths = tensors
     normalize_axis(attributes.seq_axis, len(data.shape), data)
     batch_axis = normalize_axis(attributes.batch_axis, len(data.shape), data)
     require_rank(lengths, 1, "sequence lengths")
@@ -193,11 +156,9 @@ def reverse_sequence(
     return data
 
 
-def pad(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def pad(attributes: Any, data: TensorType) -> Type:
     """Attribute pad_width: ((before, after), ...) for each axis; negative numbers crop."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     widths = tuple(attributes.pad_width)
     if len(widths) != len(data.shape):
         raise RelationError(
@@ -219,32 +180,26 @@ def repeats_elements(attributes: Any) -> bool:
     return bool(getattr(attributes, "pad_mode", "") != "constant")
 
 
-def dilate(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def dilate(attributes: Any, data: TensorType) -> Type:
     """Attribute strides: for each axis, the distance between elements in the result."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     require_rank(data, len(attributes.strides), "dilate")
     pairs = zip(data.shape, attributes.strides, strict=True)
     dims = tuple(add(multiply(add(dim, -1), stride), 1) for dim, stride in pairs)
     return TensorType(dims, data.dtype)
 
 
-def trilu(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def trilu(attributes: Any, data: TensorType) -> Type:
     """(data of rank 2 or more, scalar diagonal): the type of the data."""
-    data = known_tensor(inputs[0])
-    if data is not None and len(data.shape) < 2:
+    if len(data.shape) < 2:
         raise RelationError(f"expects at least 2 dimensions, but found {type_text(data)}")
     return data
 
 
-def sliding_window(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+@of_tensor
+def sliding_window(attributes: Any, data: TensorType) -> Type:
     """Attributes axis, window_shape, strides: (leading axes, windows an axis, window sizes)."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     axis = normalize_axis(attributes.axis, len(data.shape), data)
     window = tuple(attributes.window_shape)
     require_rank(data, axis + len(window), "sliding_window")

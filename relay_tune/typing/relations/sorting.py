@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.dim_arithmetic import product
-from relay_tune.ir.operator import RelationContext, RelationError
+from relay_tune.ir.operator import RelationError
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.typing.relations.elementwise import identity_along_axis
 from relay_tune.typing.relations.support import (
-    known_tensor,
-    known_tensors,
     normalize_axis,
+    of_tensor,
+    of_tensors,
     require_rank,
     require_same_dtype,
 )
@@ -22,20 +21,16 @@ from relay_tune.typing.type_text import type_text
 sort = identity_along_axis
 
 
-def argsort(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def argsort(attributes: Any, data: TensorType) -> Type:
     """Positions, of the shape of the argument and attribute dtype; attribute axis."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     normalize_axis(attributes.axis, len(data.shape), data)
     return TensorType(data.shape, attributes.dtype)
 
 
-def topk(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def topk(attributes: Any, data: TensorType) -> Type:
     """Attributes k (less than 1: all), axis, ret_type "both", "values" or "indices", dtype."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     axis = normalize_axis(attributes.axis, len(data.shape), data)
     size = data.shape[axis]
     if isinstance(size, int) and attributes.k > size:
@@ -47,24 +42,20 @@ def topk(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> T
     return _topk_result(TensorType(shape, data.dtype), attributes)
 
 
-def topk_dynamic(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def topk_dynamic(attributes: Any, data: TensorType) -> Type:
     """(data, k): like `topk`, of size `?` along the axis."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     axis = normalize_axis(attributes.axis, len(data.shape), data)
     shape = (*data.shape[:axis], UNKNOWN, *data.shape[axis + 1 :])
     return _topk_result(TensorType(shape, data.dtype), attributes)
 
 
-def unique(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def unique(attributes: Any, data: TensorType) -> Type:
     """(vector): unique values, their positions, inverse positions, their number, counts if asked.
 
     The number is int32 of shape (1,); the sizes of values, positions and counts are `?`.
     """
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     require_rank(data, 1, "unique")
     found = TensorType((UNKNOWN,), "int32")
     inverse, number = TensorType(data.shape, "int32"), TensorType((1,), "int32")
@@ -73,20 +64,16 @@ def unique(inputs: Sequence[Type], attributes: Any, context: RelationContext) ->
     return TupleType((values, found, inverse, number, *counts))
 
 
-def searchsorted(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensors
+def searchsorted(attributes: Any, sequence: TensorType, values: TensorType) -> Type:
     """(sorted sequence, values): positions, of the shape of the values and attribute dtype."""
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    require_same_dtype("searchsorted", *tensors)
-    return TensorType(tensors[1].shape, attributes.dtype)
+    require_same_dtype("searchsorted", sequence, values)
+    return TensorType(values.shape, attributes.dtype)
 
 
-def cumulative(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+@of_tensor
+def cumulative(attributes: Any, data: TensorType) -> Type:
     """Attributes axis (None: of the flattened tensor) and dtype (None or "": of the argument)."""
-    data = known_tensor(inputs[0])
-    if data is None:
-        return None
     dtype = getattr(attributes, "dtype", None) or data.dtype
     if attributes.axis is None:
         return TensorType((product(data.shape),), dtype)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import Any
 
 from relay_tune.ir.dim import Dim, UnknownDim
-from relay_tune.ir.operator import RelationContext, RelationError
+from relay_tune.ir.operator import Relation, RelationContext, RelationError
 from relay_tune.ir.types import IncompleteType, TensorType, TupleType, Type
 from relay_tune.typing.type_text import type_text
 
@@ -24,6 +26,28 @@ def known_tensors(inputs: Sequence[Type]) -> tuple[TensorType, ...] | None:
     tensors = [known_tensor(type_) for type_ in inputs]
     known = tuple(tensor for tensor in tensors if tensor is not None)
     return known if len(known) == len(tensors) else None
+
+
+def of_tensor(rule: Callable[[Any, TensorType], Type]) -> Relation:
+    """The relation that asks a rule(attributes, data) as soon as the first input is known."""
+
+    @wraps(rule)
+    def relation(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+        data = known_tensor(inputs[0])
+        return None if data is None else rule(attributes, data)
+
+    return relation
+
+
+def of_tensors(rule: Callable[..., Type]) -> Relation:
+    """The relation that asks a rule(attributes, *tensors) as soon as all inputs are known."""
+
+    @wraps(rule)
+    def relation(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+        tensors = known_tensors(inputs)
+        return None if tensors is None else rule(attributes, *tensors)
+
+    return relation
 
 
 def tensors_of_tuple(type_: Type) -> tuple[TensorType, ...] | None:
@@ -109,7 +133,12 @@ def require_shape(rule: str, actual: Type, expected: TensorType, context: Relati
     tensor = known_tensor(actual)
     if tensor is None:
         context.unify(actual, expected)
-        return
+    else:
+        require_same_shape(rule, tensor, expected)
+
+
+def require_same_shape(rule: str, tensor: TensorType, expected: TensorType) -> None:
+    """RelationError unless the shapes are equal."""
     if len(tensor.shape) != len(expected.shape):
         raise conflict(
             rule,

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from relay_tune.ir.dim_arithmetic import product
-from relay_tune.ir.operator import RelationContext, RelationError
+from relay_tune.ir.operator import RelationError
 from relay_tune.ir.types import TensorType, TupleType, Type
-from relay_tune.typing.relations.support import known_tensors, require_rank, require_same_dtype
+from relay_tune.typing.relations.support import of_tensors, require_rank, require_same_dtype
 from relay_tune.typing.type_text import type_text
 
 
+@of_tensors
 def non_max_suppression(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
+    attributes: Any, boxes: TensorType, scores: TensorType, *limits: TensorType
+) -> Type:
     """(boxes [batch, n, 4], scores [batch, classes, n], three limits): rows, and their number.
 
     The rows are int64 [batch * classes * n, 3], their number is int64 of shape (1,).
     """
-    tensors = known_tensors(inputs)
-    if tensors is None:
-        return None
-    boxes, scores, *limits = tensors
     for each in (boxes, scores):
         require_rank(each, 3, "vision.all_class_non_max_suppression")
     for each in (scores, *limits[1:]):
