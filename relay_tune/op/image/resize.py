@@ -18,6 +18,7 @@ from relay_tune.op.image.interpolation import (
     method_name,
 )
 from relay_tune.op.layout_indices import compute_elements, spatial_letters
+from relay_tune.op.spatial_attributes import by_spatial_axes
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, cast
 from relay_tune.tensor.scalar_semantics import convert, numpy_dtype
@@ -27,7 +28,7 @@ from relay_tune.typing.relations.support import as_tuple
 
 
 @dataclass(frozen=True)
-class Resize1DAttributes(Attributes):
+class ResizeAttributes(Attributes):
     """Attributes of a resize.
 
     Attributes:
@@ -50,7 +51,7 @@ class Resize1DAttributes(Attributes):
 
     size: int | tuple[int, ...]
     roi: tuple[float, ...] | None = None
-    layout: str = "NCW"
+    layout: str = "NC*"
     method: str = "linear"
     coordinate_transformation_mode: str = "half_pixel"
     rounding_method: str = ""
@@ -61,22 +62,11 @@ class Resize1DAttributes(Attributes):
     scales: tuple[float, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Resize2DAttributes(Resize1DAttributes):
-    """Attributes of image.resize2d; see `Resize1DAttributes`."""
-
-    layout: str = "NCHW"
-
-
-@dataclass(frozen=True)
-class Resize3DAttributes(Resize1DAttributes):
-    """Attributes of image.resize3d; see `Resize1DAttributes`."""
-
-    layout: str = "NCDHW"
+Resize1DAttributes, Resize2DAttributes, Resize3DAttributes = by_spatial_axes(ResizeAttributes)
 
 
 def axis_interpolations(
-    attributes: Resize1DAttributes, shape: Sequence[int]
+    attributes: ResizeAttributes, shape: Sequence[int]
 ) -> list[tuple[int, Interpolation]]:
     """(axis, how it is interpolated) for each axis of data of `shape` that changes."""
     letters = spatial_letters(attributes.layout)
@@ -92,7 +82,7 @@ def axis_interpolations(
 
 
 def _interpolation(
-    attributes: Resize1DAttributes, number: int, axes: int, size: int, output: int
+    attributes: ResizeAttributes, number: int, axes: int, size: int, output: int
 ) -> Interpolation:
     scale = None if attributes.scales is None else exact(attributes.scales[number])
     roi = attributes.roi or (0.0,) * axes + (1.0,) * axes
@@ -121,7 +111,7 @@ def interpolation_dtype(method: str, dtype: str) -> str:
     return "float32"
 
 
-def resize_tensor(attributes: Resize1DAttributes, data: Tensor, dtype: str) -> Tensor:
+def resize_tensor(attributes: ResizeAttributes, data: Tensor, dtype: str) -> Tensor:
     """The tensors of a resize to element type `dtype`, one for each axis that changes."""
     result = data
     for axis, how in axis_interpolations(attributes, data.shape):
@@ -137,7 +127,7 @@ def resize_tensor(attributes: Resize1DAttributes, data: Tensor, dtype: str) -> T
     return compute_elements("resized_cast", result.shape, element)
 
 
-def resize_array(attributes: Resize1DAttributes, data: Array) -> Array:
+def resize_array(attributes: ResizeAttributes, data: Array) -> Array:
     """numpy form of `resize_tensor`."""
     dtype = data.dtype.name
     wide = interpolation_dtype(attributes.method, dtype)

@@ -26,9 +26,10 @@ from relay_tune.op.layout_indices import (
     spatial_letters,
     whole,
 )
-from relay_tune.op.nn.pool import LAYOUTS, layouts_of, register_pool, stored_result, whole_data
+from relay_tune.op.nn.pool import layouts_of, register_pool, stored_result, whole_data
 from relay_tune.op.nn.window_reduction import divide_array, divide_by_count, lowest_value, sum_dtype
 from relay_tune.op.nn.windows import conjunction
+from relay_tune.op.spatial_attributes import by_spatial_axes
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, literal, reduce, select
 from relay_tune.tensor.scalar_semantics import numpy_dtype
@@ -38,7 +39,7 @@ from relay_tune.typing.relations.support import as_tuple
 
 
 @dataclass(frozen=True)
-class AdaptivePool1DAttributes(Attributes):
+class AdaptivePoolAttributes(Attributes):
     """Attributes of a pool to a given size.
 
     Attributes:
@@ -48,22 +49,13 @@ class AdaptivePool1DAttributes(Attributes):
     """
 
     output_size: int | tuple[int, ...] | None = None
-    layout: str = LAYOUTS[1]
+    layout: str = "NC*"
     out_layout: str = ""
 
 
-@dataclass(frozen=True)
-class AdaptivePool2DAttributes(AdaptivePool1DAttributes):
-    """See `AdaptivePool1DAttributes`."""
-
-    layout: str = LAYOUTS[2]
-
-
-@dataclass(frozen=True)
-class AdaptivePool3DAttributes(AdaptivePool1DAttributes):
-    """See `AdaptivePool1DAttributes`."""
-
-    layout: str = LAYOUTS[3]
+AdaptivePool1DAttributes, AdaptivePool2DAttributes, AdaptivePool3DAttributes = by_spatial_axes(
+    AdaptivePoolAttributes
+)
 
 
 @dataclass(frozen=True, slots=True)

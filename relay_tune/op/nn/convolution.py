@@ -8,6 +8,7 @@ from relay_tune.ir.expr import ABSENT_FROM_KEYS, Attributes
 from relay_tune.ir.operator import FusionKind, Operator, define
 from relay_tune.op.another_name import another_name
 from relay_tune.op.nn.convolution_computation import convolution, convolution_reference
+from relay_tune.op.spatial_attributes import by_spatial_axes
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.relations.convolution import conv as conv_relation
 
@@ -19,7 +20,7 @@ class ConvAttributes(Attributes):
     Attributes:
         strides: steps of the window, in elements.
         padding: zeros around the data: 1 number, 1 an axis, or all befores then all afters.
-        dilation: distance of neighbouring taps of the window.
+        dilation: distance of neighbouring elements of the window.
         groups: channels are split into so many independent convolutions.
         channels: output channels; None: those of the weight.
         kernel_size: spatial sizes of the weight; None: those of the weight.
@@ -37,49 +38,23 @@ class ConvAttributes(Attributes):
     groups: int = 1
     channels: int | None = None
     kernel_size: int | tuple[int, ...] | None = None
-    data_layout: str = ""
-    kernel_layout: str = ""
+    data_layout: str = "NC*"
+    kernel_layout: str = "OI*"
     out_layout: str = ""
     out_dtype: str = ""
     sum_bits: int = field(default=0, metadata=ABSENT_FROM_KEYS)
 
 
 @dataclass(frozen=True)
-class Conv1DAttributes(ConvAttributes):
-    """Attributes of nn.conv1d; see `ConvAttributes`."""
-
-    data_layout: str = "NCW"
-    kernel_layout: str = "OIW"
-
-
-@dataclass(frozen=True)
-class Conv2DAttributes(ConvAttributes):
-    """Attributes of nn.conv2d; see `ConvAttributes`."""
-
-    strides: int | tuple[int, ...] = (1, 1)
-    padding: int | tuple[int, ...] = (0, 0)
-    dilation: int | tuple[int, ...] = (1, 1)
-    data_layout: str = "NCHW"
-    kernel_layout: str = "OIHW"
-
-
-@dataclass(frozen=True)
-class Conv3DAttributes(ConvAttributes):
-    """Attributes of nn.conv3d; see `ConvAttributes`."""
-
-    strides: int | tuple[int, ...] = (1, 1, 1)
-    padding: int | tuple[int, ...] = (0, 0, 0)
-    dilation: int | tuple[int, ...] = (1, 1, 1)
-    data_layout: str = "NCDHW"
-    kernel_layout: str = "OIDHW"
-
-
-@dataclass(frozen=True)
-class Conv2DBlockedAttributes(Conv2DAttributes):
+class BlockedConvAttributes(ConvAttributes):
     """Attributes of the convolutions whose names say that channels are blocked."""
 
-    data_layout: str = "NCHW8c"
-    kernel_layout: str = "OIHW8i8o"
+    data_layout: str = "NC*8c"
+    kernel_layout: str = "OI*8i8o"
+
+
+Conv1DAttributes, Conv2DAttributes, Conv3DAttributes = by_spatial_axes(ConvAttributes)
+_, BlockedConv2DAttributes, _ = by_spatial_axes(BlockedConvAttributes)
 
 
 def _conv(name: str, rank: int, attributes: type[ConvAttributes]) -> Operator:
@@ -93,8 +68,8 @@ def _conv(name: str, rank: int, attributes: type[ConvAttributes]) -> Operator:
         reference=convolution_reference,
         documentation=(
             f"Convolution (cross-correlation) over {rank} spatial axes: each element of the "
-            "result is the sum over the input channels of its group and over the taps of "
-            "the window of data times weight."
+            "result is the sum over the input channels of its group and over the elements "
+            "of the window of data times weight."
         ),
     )
 
@@ -103,6 +78,6 @@ conv1d = _conv("nn.conv1d", 1, Conv1DAttributes)
 conv2d = _conv("nn.conv2d", 2, Conv2DAttributes)
 conv3d = _conv("nn.conv3d", 3, Conv3DAttributes)
 conv2d_blocked, depthwise_conv2d_blocked = (
-    another_name(conv2d, name, conv2d.documentation, Conv2DBlockedAttributes)
+    another_name(conv2d, name, conv2d.documentation, BlockedConv2DAttributes)
     for name in ("nn.contrib_conv2d_NCHWc", "nn.contrib_depthwise_conv2d_NCHWc")
 )

@@ -12,7 +12,7 @@ from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import Compute, Operator, Reference
 from relay_tune.op.elements import Array
 from relay_tune.op.layout_indices import letter_sizes, spatial_letters
-from relay_tune.op.nn.pool import LAYOUTS, layouts_of, register_pool, stored_result, whole_data
+from relay_tune.op.nn.pool import layouts_of, register_pool, stored_result, whole_data
 from relay_tune.op.nn.window_reduction import (
     average_windows,
     divide_array,
@@ -20,6 +20,7 @@ from relay_tune.op.nn.window_reduction import (
     sum_dtype,
 )
 from relay_tune.op.nn.windows import Windows
+from relay_tune.op.spatial_attributes import by_spatial_axes
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.scalar_semantics import numpy_dtype
@@ -27,7 +28,7 @@ from relay_tune.typing.relations.pooling import global_pool as global_pool_relat
 
 
 @dataclass(frozen=True)
-class GlobalPool1DAttributes(Attributes):
+class GlobalPoolAttributes(Attributes):
     """Attributes of a pool over all spatial elements.
 
     Attributes:
@@ -35,25 +36,16 @@ class GlobalPool1DAttributes(Attributes):
         out_layout: layout of the result; empty: that of the data.
     """
 
-    layout: str = LAYOUTS[1]
+    layout: str = "NC*"
     out_layout: str = ""
 
 
-@dataclass(frozen=True)
-class GlobalPool2DAttributes(GlobalPool1DAttributes):
-    """See `GlobalPool1DAttributes`."""
-
-    layout: str = LAYOUTS[2]
+GlobalPool1DAttributes, GlobalPool2DAttributes, GlobalPool3DAttributes = by_spatial_axes(
+    GlobalPoolAttributes
+)
 
 
-@dataclass(frozen=True)
-class GlobalPool3DAttributes(GlobalPool1DAttributes):
-    """See `GlobalPool1DAttributes`."""
-
-    layout: str = LAYOUTS[3]
-
-
-def _whole_window(attributes: GlobalPool1DAttributes, data: Tensor) -> Windows:
+def _whole_window(attributes: GlobalPoolAttributes, data: Tensor) -> Windows:
     """The one window that covers all data."""
     sizes = letter_sizes(data.shape, attributes.layout)
     size = tuple(sizes[letter] for letter in spatial_letters(attributes.layout))
@@ -73,13 +65,13 @@ def _global_avg(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) ->
     return [average_windows(data, windows, layouts_of(attributes), types[0].shape, True)]
 
 
-def _global_max_reference(attributes: GlobalPool1DAttributes, data: Array) -> Array:
+def _global_max_reference(attributes: GlobalPoolAttributes, data: Array) -> Array:
     values = whole_data(attributes, data)
     spatial = tuple(range(2, values.ndim))
     return stored_result(attributes, values.max(axis=spatial, keepdims=True))
 
 
-def _global_avg_reference(attributes: GlobalPool1DAttributes, data: Array) -> Array:
+def _global_avg_reference(attributes: GlobalPoolAttributes, data: Array) -> Array:
     values = whole_data(attributes, data)
     spatial = tuple(range(2, values.ndim))
     dtype = numpy_dtype(sum_dtype(data.dtype.name))

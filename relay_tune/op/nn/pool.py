@@ -17,13 +17,12 @@ from relay_tune.op.nn.window_reduction import (
     reduce_windows_array,
 )
 from relay_tune.op.nn.windows import Windows, windows_of
+from relay_tune.op.spatial_attributes import by_spatial_axes
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Tensor
 from relay_tune.typing.relations.pooling import pool as pool_relation
 from relay_tune.typing.relations.support import as_tuple
 from relay_tune.typing.windows import pool_window_count, window_count_rounded_up
-
-LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
 @dataclass(frozen=True)
@@ -45,43 +44,14 @@ class MaxPoolAttributes(Attributes):
     strides: int | tuple[int, ...] = (1,)
     dilation: int | tuple[int, ...] = (1,)
     padding: int | tuple[int, ...] = (0,)
-    layout: str = ""
+    layout: str = "NC*"
     out_layout: str = ""
     ceil_mode: bool = False
 
 
 @dataclass(frozen=True)
-class MaxPool1DAttributes(MaxPoolAttributes):
-    """Attributes of nn.max_pool1d; see `MaxPoolAttributes`."""
-
-    layout: str = LAYOUTS[1]
-
-
-@dataclass(frozen=True)
-class MaxPool2DAttributes(MaxPoolAttributes):
-    """Attributes of nn.max_pool2d; see `MaxPoolAttributes`."""
-
-    pool_size: int | tuple[int, ...] = (1, 1)
-    strides: int | tuple[int, ...] = (1, 1)
-    dilation: int | tuple[int, ...] = (1, 1)
-    padding: int | tuple[int, ...] = (0, 0)
-    layout: str = LAYOUTS[2]
-
-
-@dataclass(frozen=True)
-class MaxPool3DAttributes(MaxPoolAttributes):
-    """Attributes of nn.max_pool3d; see `MaxPoolAttributes`."""
-
-    pool_size: int | tuple[int, ...] = (1, 1, 1)
-    strides: int | tuple[int, ...] = (1, 1, 1)
-    dilation: int | tuple[int, ...] = (1, 1, 1)
-    padding: int | tuple[int, ...] = (0, 0, 0)
-    layout: str = LAYOUTS[3]
-
-
-@dataclass(frozen=True)
-class AvgPool1DAttributes(MaxPool1DAttributes):
-    """Attributes of nn.avg_pool1d: those of nn.max_pool1d, and what is averaged.
+class AvgPoolAttributes(MaxPoolAttributes):
+    """Attributes of an average over windows: those of a maximum, and what is averaged.
 
     Attributes:
         count_include_pad: whether elements of the padding count, as zeros.
@@ -90,18 +60,8 @@ class AvgPool1DAttributes(MaxPool1DAttributes):
     count_include_pad: bool = False
 
 
-@dataclass(frozen=True)
-class AvgPool2DAttributes(MaxPool2DAttributes):
-    """Attributes of nn.avg_pool2d; see `AvgPool1DAttributes`."""
-
-    count_include_pad: bool = False
-
-
-@dataclass(frozen=True)
-class AvgPool3DAttributes(MaxPool3DAttributes):
-    """Attributes of nn.avg_pool3d; see `AvgPool1DAttributes`."""
-
-    count_include_pad: bool = False
+MaxPool1DAttributes, MaxPool2DAttributes, MaxPool3DAttributes = by_spatial_axes(MaxPoolAttributes)
+AvgPool1DAttributes, AvgPool2DAttributes, AvgPool3DAttributes = by_spatial_axes(AvgPoolAttributes)
 
 
 def pool_windows(attributes: Any) -> Windows:

@@ -8,6 +8,7 @@ from relay_tune.op.nn.transposed_convolution_computation import (
     convolution_transpose,
     convolution_transpose_reference,
 )
+from relay_tune.op.spatial_attributes import by_spatial_axes
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.relations.convolution import conv_transpose as conv_transpose_relation
 
@@ -23,39 +24,13 @@ class ConvTransposeAttributes(ConvAttributes):
         output_padding: elements added at the end of each spatial axis, before the cut.
     """
 
+    kernel_layout: str = "IO*"
     output_padding: int | tuple[int, ...] = (0,)
 
 
-@dataclass(frozen=True)
-class Conv1DTransposeAttributes(ConvTransposeAttributes):
-    """Attributes of nn.conv1d_transpose; see `ConvTransposeAttributes`."""
-
-    data_layout: str = "NCW"
-    kernel_layout: str = "IOW"
-
-
-@dataclass(frozen=True)
-class Conv2DTransposeAttributes(ConvTransposeAttributes):
-    """Attributes of nn.conv2d_transpose; see `ConvTransposeAttributes`."""
-
-    strides: int | tuple[int, ...] = (1, 1)
-    padding: int | tuple[int, ...] = (0, 0)
-    dilation: int | tuple[int, ...] = (1, 1)
-    data_layout: str = "NCHW"
-    kernel_layout: str = "IOHW"
-    output_padding: int | tuple[int, ...] = (0, 0)
-
-
-@dataclass(frozen=True)
-class Conv3DTransposeAttributes(ConvTransposeAttributes):
-    """Attributes of nn.conv3d_transpose; see `ConvTransposeAttributes`."""
-
-    strides: int | tuple[int, ...] = (1, 1, 1)
-    padding: int | tuple[int, ...] = (0, 0, 0)
-    dilation: int | tuple[int, ...] = (1, 1, 1)
-    data_layout: str = "NCDHW"
-    kernel_layout: str = "IODHW"
-    output_padding: int | tuple[int, ...] = (0, 0, 0)
+ConvTranspose1DAttributes, ConvTranspose2DAttributes, ConvTranspose3DAttributes = by_spatial_axes(
+    ConvTransposeAttributes
+)
 
 
 def _conv_transpose(rank: int, attributes: type[ConvTransposeAttributes]) -> Operator:
@@ -74,6 +49,6 @@ def _conv_transpose(rank: int, attributes: type[ConvTransposeAttributes]) -> Ope
     )
 
 
-conv1d_transpose = _conv_transpose(1, Conv1DTransposeAttributes)
-conv2d_transpose = _conv_transpose(2, Conv2DTransposeAttributes)
-conv3d_transpose = _conv_transpose(3, Conv3DTransposeAttributes)
+conv1d_transpose = _conv_transpose(1, ConvTranspose1DAttributes)
+conv2d_transpose = _conv_transpose(2, ConvTranspose2DAttributes)
+conv3d_transpose = _conv_transpose(3, ConvTranspose3DAttributes)

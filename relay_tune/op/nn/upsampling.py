@@ -8,7 +8,7 @@ from typing import Any
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, define
 from relay_tune.op.elements import Array
-from relay_tune.op.image.resize import Resize2DAttributes, resize_array, resize_tensor
+from relay_tune.op.image.resize import ResizeAttributes, resize_array, resize_tensor
 from relay_tune.op.layout_indices import letter_sizes, spatial_letters
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Tensor
@@ -55,13 +55,13 @@ class Upsampling3DAttributes(Attributes):
     coordinate_transformation_mode: str = "half_pixel"
 
 
-def _as_resize(attributes: Any, shape: Sequence[int]) -> Resize2DAttributes:
+def _as_resize(attributes: Any, shape: Sequence[int]) -> ResizeAttributes:
     """The resize that this means for data of `shape`."""
     sizes = letter_sizes(shape, attributes.layout)
     letters = spatial_letters(attributes.layout)
     mode = _coordinate_mode(attributes)
     scales = [getattr(attributes, f"scale_{letter.lower()}") for letter in letters]
-    return Resize2DAttributes(
+    return ResizeAttributes(
         size=tuple(_scaled(sizes[n], scale) for n, scale in zip(letters, scales, strict=True)),
         layout=attributes.layout,
         method=attributes.method,
