@@ -74,8 +74,8 @@ def with_appended_outputs(
             instructions.append(_reading(instruction, results, spaced))
         else:
             instructions.append(instruction)
-    places = {parameter: number for number, parameter in enumerate(function.parameters)}
-    outputs = tuple(AppendedOutput(a.output, places[a.old], a.axis) for _, a in found.values())
+    positions = {parameter: number for number, parameter in enumerate(function.parameters)}
+    outputs = tuple(AppendedOutput(a.output, positions[a.old], a.axis) for _, a in found.values())
     whole = replace(block, instructions=tuple(instructions))
     return replace(function, blocks=(whole,)), outputs
 
@@ -175,10 +175,10 @@ def _moved_axis(reshape: Reshape, axis: int) -> int | None:
     if not isinstance(given, TensorType) or UnknownDim() in given.shape:
         return None
     shape = given.shape
-    for place, dim in enumerate(wanted):
-        inner, outer = product(wanted[place + 1 :]), product(wanted[:place])
+    for index, dim in enumerate(wanted):
+        inner, outer = product(wanted[index + 1 :]), product(wanted[:index])
         if dim == shape[axis] and outer == product(shape[:axis]):
-            return place if inner == product(shape[axis + 1 :]) else None
+            return index if inner == product(shape[axis + 1 :]) else None
     return None
 
 
@@ -188,7 +188,7 @@ def _reading(
     known: dict[_Reading, Function],
 ) -> RunKernel:
     """A kernel that reads appended results wherever their slices lie; `known` are those made."""
-    axes = {place: results[r] for place, r in enumerate(run.inputs) if r in results}
+    axes = {index: results[r] for index, r in enumerate(run.inputs) if r in results}
     if not axes:
         return run
     key = run.primitive, tuple(axes.items())

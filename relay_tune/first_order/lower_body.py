@@ -307,8 +307,8 @@ def _no_native_form(node: Expr) -> NoNativeCodeError:
 
 
 def _no_clause_fits(node: Match) -> str:
-    place = f" at {node.span}" if node.span is not None else ""
-    return f"No clause of the match{place} fits the value."
+    where = f" at {node.span}" if node.span is not None else ""
+    return f"No clause of the match{where} fits the value."
 
 
 def _is_primitive(node: Expr) -> bool:

@@ -107,8 +107,8 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
 def _rooms(primitive: Function) -> Iterator[tuple[str, SizeSource]]:
     """Where the sizes of the tensors around spaced inputs are read: behind the inputs' own."""
     tensors = [t for type_ in function_type(primitive).params for t in tensors_of(type_)]
-    for place in spaced_inputs(primitive):
-        yield room_symbol(place), SizeSource(place, len(tensors[place].shape))
+    for position in spaced_inputs(primitive):
+        yield room_symbol(position), SizeSource(position, len(tensors[position].shape))
 
 
 def _named(primitive: Function) -> tuple[SizeNaming, Function]:

@@ -112,8 +112,8 @@ def _check(
     register: Register, axis: int, want: Dim, symbols: Symbols, where: Span | None
 ) -> CheckSize:
     needed = {name: symbols[name] for name in sorted(symbol_names(want))}
-    place = "" if where is None else f" at {where}"
-    message = f"A tensor{place} has another size on axis {axis} than {want}, which its type says."
+    suffix = "" if where is None else f" at {where}"
+    message = f"A tensor{suffix} has another size on axis {axis} than {want}, which its type says."
     return CheckSize(SizeOf(register, axis), want, needed, message)
 
 

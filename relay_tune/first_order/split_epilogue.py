@@ -67,13 +67,13 @@ def split_epilogue(primitive: Function) -> SplitPrimitive | None:
         primitive.body, lambda original, node: result if original is root else node
     )
     used = {node for node in post_order(rest) if isinstance(node, Var)}
-    places = [n for n, param in enumerate(primitive.params) if param in params[root]]
+    positions = [n for n, param in enumerate(primitive.params) if param in params[root]]
     others = [n for n, param in enumerate(primitive.params) if param in used]
-    product = _primitive([primitive.params[n] for n in places], root)
+    product = _primitive([primitive.params[n] for n in positions], root)
     epilogue = _primitive([result, *(primitive.params[n] for n in others)], rest)
     if product is None or epilogue is None:
         return None
-    return SplitPrimitive(product, tuple(places), epilogue, tuple(others))
+    return SplitPrimitive(product, tuple(positions), epilogue, tuple(others))
 
 
 def _constant_bytes(node: Expr) -> int:

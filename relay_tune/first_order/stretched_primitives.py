@@ -46,25 +46,25 @@ def stretched_primitives(
     primitive: Function, named: OpenPrimitive
 ) -> tuple[StretchedPrimitive, ...]:
     """The primitives that take the place of one whose sizes must be equal, where they are not."""
-    places = _meeting_places(primitive, named)
-    if len(places) > MOST_PLACES:
+    positions = _meeting_places(primitive, named)
+    if len(positions) > MOST_PLACES:
         return ()
-    found = (_stretched(primitive, place) for place in places)
+    found = (_stretched(primitive, position) for position in positions)
     return tuple(stretched for stretched in found if stretched is not None)
 
 
 def _meeting_places(primitive: Function, named: OpenPrimitive) -> list[SizeSource]:
     """The `?` among the sizes of inputs that are compared with another size."""
     unknown = {
-        SizeSource(place, axis)
-        for place, tensor in enumerate(_inputs(primitive))
+        SizeSource(position, axis)
+        for position, tensor in enumerate(_inputs(primitive))
         for axis, dim in enumerate(tensor.shape)
         if isinstance(dim, UnknownDim)
     }
     found: list[SizeSource] = []
     for source, dim in named.checks:
         other = named.symbols.get(dim.name) if isinstance(dim, Symbol) else None
-        found += [place for place in (other, source) if place in unknown]
+        found += [position for position in (other, source) if position in unknown]
     return list(dict.fromkeys(found))
 
 

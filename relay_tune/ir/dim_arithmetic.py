@@ -305,8 +305,8 @@ def _rounded_otherwise(terms: Terms, product: Product, quotient: Quotient) -> Te
 
 
 def _without(product: Product, atom: Atom) -> Product:
-    place = product.index(atom)
-    return (*product[:place], *product[place + 1 :])
+    position = product.index(atom)
+    return (*product[:position], *product[position + 1 :])
 
 
 def _terms_of(dim: Dim) -> Terms:

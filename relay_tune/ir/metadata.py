@@ -60,21 +60,21 @@ def _entry(data: np.ndarray) -> dict[str, Any]:
 
 
 def _tensor(index: int, entry: object) -> np.ndarray:
-    place = f"Entry {index} of {CONSTANTS} in the metadata section"
+    where = f"Entry {index} of {CONSTANTS} in the metadata section"
     match entry:
         case {"dtype": str(name), "shape": list(shape), "data": str(data), **rest} if not rest:
             pass
         case _:
-            raise MetadataError(f"{place} has not just the keys dtype, shape and data.")
+            raise MetadataError(f"{where} has not just the keys dtype, shape and data.")
     if name not in DTYPES:
-        raise MetadataError(f"{place} has the unknown dtype {name}.")
+        raise MetadataError(f"{where} has the unknown dtype {name}.")
     if not all(type(size) is int and size >= 0 for size in shape):
-        raise MetadataError(f"{place} has the shape {shape}, which is not a list of sizes.")
+        raise MetadataError(f"{where} has the shape {shape}, which is not a list of sizes.")
     try:
         raw = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise MetadataError(f"{place} is not base64: {error}.") from error
-    return _array(place, name, shape, raw)
+        raise MetadataError(f"{where} is not base64: {error}.") from error
+    return _array(where, name, shape, raw)
 
 
 def _array(place: str, name: str, shape: list[int], raw: bytes) -> np.ndarray:

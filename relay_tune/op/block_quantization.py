@@ -71,10 +71,10 @@ def _number_of(data: Tensor, bits: int) -> Callable[[Sequence[Scalar], Scalar], 
         stored = cast(data[(*outer, at // together)], "int32")
         if together == 1:
             return stored
-        place = cast(at % together, "int32") * bits
+        position = cast(at % together, "int32") * bits
         if data.dtype == "int32":
-            return binary("shr", binary("shl", stored, (width - bits) - place), width - bits)
-        return binary("and", binary("shr", stored, place), 2**bits - 1)
+            return binary("shr", binary("shl", stored, (width - bits) - position), width - bits)
+        return binary("and", binary("shr", stored, position), 2**bits - 1)
 
     return number
 
@@ -90,7 +90,7 @@ def signed_numbers(data: Array, bits: int, *, in_words: bool = False) -> Array:
     Those of 8 bits are int8, unless they are wanted in words of int32, in which shorter ones always
     lie; zeros fill the last one up.
     """
-    middles = sum(2 ** (bits * (place + 1) - 1) for place in range(8 // bits))
+    middles = sum(2 ** (bits * (index + 1) - 1) for index in range(8 // bits))
     moved = data ^ np.uint8(middles)
     if bits == 8 and not in_words:
         return moved.view(np.int8)

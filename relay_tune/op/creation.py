@@ -152,8 +152,8 @@ def _arange_dtype(attributes: ArangeAttributes) -> str:
 
 def _arange_reference(attributes: ArangeAttributes) -> Array:
     count = max(0, math.ceil((attributes.stop - attributes.start) / attributes.step))
-    places = np.arange(count).astype(_arange_dtype(attributes))
-    return convert(places * attributes.step + attributes.start, attributes.dtype)
+    positions = np.arange(count).astype(_arange_dtype(attributes))
+    return convert(positions * attributes.step + attributes.start, attributes.dtype)
 
 
 def _shape_of(attributes: ShapeOfAttributes, inputs: Any, types: Any) -> list[Any]:
@@ -161,8 +161,8 @@ def _shape_of(attributes: ShapeOfAttributes, inputs: Any, types: Any) -> list[An
 
     def element(axis: Scalar) -> Scalar:
         result: Scalar = literal(shape[-1], dtype)
-        for place in reversed(range(len(shape) - 1)):
-            result = select(binary("eq", axis, place), literal(shape[place], dtype), result)
+        for index in reversed(range(len(shape) - 1)):
+            result = select(binary("eq", axis, index), literal(shape[index], dtype), result)
         return result
 
     if not shape:

@@ -36,7 +36,7 @@ MISFIT = -1
 
 def vector_elements(vector: Tensor) -> list[Scalar]:
     """The elements of a vector of known length as int64."""
-    return [cast(vector[place], INDEX) for place in range(vector.shape[0])]
+    return [cast(vector[index], INDEX) for index in range(vector.shape[0])]
 
 
 def sizes_from_shape(attributes: Any, inputs: Any, types: Any) -> list[Scalar]:
@@ -157,10 +157,10 @@ def reshape_elements(attributes: Any, inputs: Any, types: Any) -> list[Computed]
     elements = FlatTensors().view(data)
 
     def element(*axes: Scalar) -> Scalar:
-        place = index_value(0)
+        position = index_value(0)
         for axis, size in zip(axes, shape, strict=True):
-            place = place * size + axis
-        return elements[(place,)]
+            position = position * size + axis
+        return elements[(position,)]
 
     return [compute("reshape", shape, element)]
 
@@ -235,12 +235,12 @@ def argwhere_elements(attributes: Any, inputs: Any, types: Any) -> Sequence[Tens
         row = builder.local("row", (), INDEX)
         builder.store(row, (), 0)
         with ExitStack() as stack:
-            place = [
+            position = [
                 stack.enter_context(builder.loop(f"i{n}", extent))
                 for n, extent in enumerate(source.shape)
             ]
-            stack.enter_context(builder.when(cast(source[tuple(place)], "bool")))
-            for axis, index in enumerate(place):
+            stack.enter_context(builder.when(cast(source[tuple(position)], "bool")))
+            for axis, index in enumerate(position):
                 builder.store(target, (row[()], axis), cast(index, type_.dtype))
             builder.store(row, (), row[()] + 1)
 

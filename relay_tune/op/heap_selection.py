@@ -46,16 +46,16 @@ def selected_tensors(
 
     def write_row(builder: LoopBuilder, row: Row) -> None:
         heap = _heap(builder, kept, data.dtype)
-        with builder.loop("first", kept) as place:
-            builder.store(heap.keys, (place,), row.element(place))
-            builder.store(heap.places, (place,), place)
+        with builder.loop("first", kept) as position:
+            builder.store(heap.keys, (position,), row.element(position))
+            builder.store(heap.places, (position,), position)
         with builder.loop("root", kept // 2) as number:
             root = binary("sub", kept // 2 - 1, number)
             _place(builder, heap, _element(heap, root), root, kept, ascending)
-        with builder.loop("later", row.size, begin=kept) as place:
-            value = row.element(place)
+        with builder.loop("later", row.size, begin=kept) as position:
+            value = row.element(position)
             with builder.when(goes_before(value, heap.keys[0], ascending)):
-                _place(builder, heap, (value, place), literal(0, INDEX), kept, ascending)
+                _place(builder, heap, (value, position), literal(0, INDEX), kept, ascending)
         with builder.loop("taken", kept) as number:
             last = binary("sub", kept - 1, number)
             row.write(last, heap.keys[0], heap.places[0])

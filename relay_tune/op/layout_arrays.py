@@ -47,7 +47,7 @@ def as_stored(array: Array, letters: str, layout: str) -> Array:
         factors = [axis.factor for axis in parse_layout(layout) if axis.letter == letter]
         blocks = [factor for factor in factors if factor]
         shape += [size // prod(blocks), *blocks]
-        labels += [(letter, place) for place in range(len(factors))]
+        labels += [(letter, index) for index in range(len(factors))]
     seen: dict[str, int] = {}
     order: list[int] = []
     for axis in parse_layout(layout):

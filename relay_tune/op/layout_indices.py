@@ -135,11 +135,11 @@ def _stored_indices(index: Index, sizes: Sequence[int]) -> list[Scalar]:
     if isinstance(index, SplitIndex) and tuple(sizes) == (index.size,):
         return [index.block, index.place]
     rest = whole(index)
-    places: list[Scalar] = []
+    positions: list[Scalar] = []
     for size in reversed(sizes):
-        places.append(remainder(rest, size))
+        positions.append(remainder(rest, size))
         rest = quotient(rest, size)
-    return [rest, *reversed(places)]
+    return [rest, *reversed(positions)]
 
 
 def quotient(index: Scalar, divisor: int) -> Scalar:

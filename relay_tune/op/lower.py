@@ -146,10 +146,10 @@ class _Lowering:
             for tensor in sized_tensor_types(type_, f"parameter %{param.name}", self.sizes)
         ]
         values: list[Tensor] = [*tensors]
-        for place, axis in self.spaced.items():
-            own = place - len(self.inputs)
+        for position, axis in self.spaced.items():
+            own = position - len(self.inputs)
             if 0 <= own < len(tensors):
-                tensors[own] = _with_room(tensors[own], axis, self.sizes[room_symbol(place)])
+                tensors[own] = _with_room(tensors[own], axis, self.sizes[room_symbol(position)])
                 values[own] = _first_part(tensors[own], values[own].shape)
         self.inputs += tensors
         self.values[param] = unflatten(type_, iter(values))

@@ -66,13 +66,13 @@ def _matrix_set_diag(attributes: MatrixSetDiagAttributes, inputs: Any, types: An
     def element(*output: Scalar) -> Scalar:
         row, column = output[-2], output[-1]
         diagonal = column - row
-        place = binary("min", row, column)
+        position = binary("min", row, column)
         if lowest == highest:
-            value = load_at(diagonals, [*output[:-2], place])
+            value = load_at(diagonals, [*output[:-2], position])
         else:
             shift = _shift(diagonal, data.shape[-2:], diagonals.shape[-1], attributes.align)
             line = binary("sub", highest, diagonal)
-            value = load_at(diagonals, [*output[:-2], line, place + shift])
+            value = load_at(diagonals, [*output[:-2], line, position + shift])
         inside = [binary("ge", diagonal, lowest), binary("le", diagonal, highest)]
         return select(all_of(inside), value, load_at(data, output))
 

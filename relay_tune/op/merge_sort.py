@@ -35,13 +35,13 @@ def sorted_tensors(
 
     def write_row(builder: LoopBuilder, row: Row) -> None:
         work = workspace(builder, row.size, data.dtype)
-        with builder.loop("read", row.size) as place:
-            builder.store(work.keys, (0, place), row.element(place))
-            builder.store(work.places, (0, place), place)
+        with builder.loop("read", row.size) as position:
+            builder.store(work.keys, (0, position), row.element(position))
+            builder.store(work.places, (0, position), position)
         sort_row(builder, work, row.size, ascending)
-        with builder.loop("write", kept) as place:
+        with builder.loop("write", kept) as position:
             source = work.source[()]
-            row.write(place, work.keys[source, place], work.places[source, place])
+            row.write(position, work.keys[source, position], work.places[source, position])
 
     return ordered_rows(name, data, axis, kept, index_dtype, write_row)
 
@@ -84,7 +84,7 @@ def _merge(
     left, right = work.left[()], work.right[()]
     builder.store(work.left, (), begin)
     builder.store(work.right, (), middle)
-    with builder.loop("merged", end, begin=begin) as place:
+    with builder.loop("merged", end, begin=begin) as position:
         before = goes_before(work.keys[source, right], work.keys[source, left], ascending)
         from_right = select(
             binary("ge", left, middle),
@@ -94,7 +94,7 @@ def _merge(
         # `right` changes with the second store, `left` follows from the number of elements taken.
         builder.store(work.taken, (), select(from_right, right, left))
         builder.store(work.right, (), right + cast(binary("eq", work.taken[()], right), INDEX))
-        builder.store(work.left, (), place + 1 - (right - middle))
+        builder.store(work.left, (), position + 1 - (right - middle))
         target = binary("sub", 1, source)
-        builder.store(work.keys, (target, place), work.keys[source, work.taken[()]])
-        builder.store(work.places, (target, place), work.places[source, work.taken[()]])
+        builder.store(work.keys, (target, position), work.keys[source, work.taken[()]])
+        builder.store(work.places, (target, position), work.places[source, work.taken[()]])

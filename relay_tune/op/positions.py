@@ -49,12 +49,12 @@ class SequenceMaskAttributes(Attributes):
 
 def _one_hot(attributes: OneHotAttributes, inputs: Any, types: Any) -> list[Any]:
     indices, on_value, off_value = inputs
-    place = indices.rank if attributes.axis == -1 else attributes.axis
+    position = indices.rank if attributes.axis == -1 else attributes.axis
     dtype = types[0].dtype
 
     def element(*output: Scalar) -> Scalar:
-        index = load_at(indices, [*output[:place], *output[place + 1 :]])
-        hit = binary("eq", cast(index, INDEX), output[place])
+        index = load_at(indices, [*output[:position], *output[position + 1 :]])
+        hit = binary("eq", cast(index, INDEX), output[position])
         return select(hit, cast(on_value[()], dtype), cast(off_value[()], dtype))
 
     return [compute("one_hot", integer_shape(types[0]), element)]
@@ -63,10 +63,10 @@ def _one_hot(attributes: OneHotAttributes, inputs: Any, types: Any) -> list[Any]
 def _one_hot_reference(
     attributes: OneHotAttributes, indices: Array, on_value: Array, off_value: Array
 ) -> Array:
-    place = indices.ndim if attributes.axis == -1 else attributes.axis
+    position = indices.ndim if attributes.axis == -1 else attributes.axis
     hits = np.expand_dims(indices.astype(np.int64), -1) == np.arange(attributes.depth)
     values = [convert(np.asarray(v), attributes.dtype) for v in (on_value, off_value)]
-    return np.where(np.moveaxis(hits, -1, place), *values)
+    return np.where(np.moveaxis(hits, -1, position), *values)
 
 
 def _sequence_mask(attributes: SequenceMaskAttributes, inputs: Any, types: Any) -> list[Any]:
@@ -87,9 +87,9 @@ def _sequence_mask_reference(
     attributes: SequenceMaskAttributes, data: Array, lengths: Array
 ) -> Array:
     axis = attributes.axis % data.ndim
-    places = np.arange(data.shape[axis])
+    positions = np.arange(data.shape[axis])
     limits = lengths.astype(np.int64)
-    kept = places[:, None] < limits[None] if axis == 0 else places[None] < limits[:, None]
+    kept = positions[:, None] < limits[None] if axis == 0 else positions[None] < limits[:, None]
     kept = kept.reshape(kept.shape + (1,) * (data.ndim - 2))
     mask_value = numpy_dtype(data.dtype.name).type(attributes.mask_value)
     return np.where(kept, data, mask_value)

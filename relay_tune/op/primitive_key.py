@@ -108,7 +108,7 @@ def canonical_text(function: Function) -> str:
         elif node not in names and not isinstance(node, Operator):
             names[node] = f"v{len(names)}"
             lines.append(f"{names[node]} = {_node_text(node, names)}")
-    spaced = [f" p{place} spaced along {n}" for place, n in spaced_inputs(function).items()]
+    spaced = [f" p{position} spaced along {n}" for position, n in spaced_inputs(function).items()]
     lines.append(f"return {names[function.body]}{''.join(spaced)}")
     return "\n".join(lines)
 

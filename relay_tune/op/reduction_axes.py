@@ -43,8 +43,8 @@ class Reduction:
         self.data = data
         self.axes = tuple(axes)
         self.variables = {
-            axis: Axis(f"r{place}", data.shape[axis], dtype=INDEX)
-            for place, axis in enumerate(self.axes)
+            axis: Axis(f"r{index}", data.shape[axis], dtype=INDEX)
+            for index, axis in enumerate(self.axes)
             if data.shape[axis] != 1
         }
 

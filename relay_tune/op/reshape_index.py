@@ -60,8 +60,8 @@ def reshape_indices(
 def flat_index(axes: Sequence[Scalar], shape: Sequence[int]) -> list[Digit]:
     """The row-major number of the element at `axes` of `shape`, as summands."""
     return [
-        Digit(axis, extent, math.prod(shape[place + 1 :]))
-        for place, (axis, extent) in enumerate(zip(axes, shape, strict=True))
+        Digit(axis, extent, math.prod(shape[index + 1 :]))
+        for index, (axis, extent) in enumerate(zip(axes, shape, strict=True))
         if extent != 1
     ]
 
@@ -102,9 +102,9 @@ def _groups(
     after = list(accumulate((target[axis] for axis in right), mul))
     groups = []
     first, second = 0, 0
-    for place, product in enumerate(before):
+    for index, product in enumerate(before):
         if product in after:
             end = after.index(product) + 1
-            groups.append((tuple(left[first : place + 1]), tuple(right[second:end])))
-            first, second = place + 1, end
+            groups.append((tuple(left[first : index + 1]), tuple(right[second:end])))
+            first, second = index + 1, end
     return groups

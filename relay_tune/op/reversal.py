@@ -90,11 +90,11 @@ def _reverse_sequence_reference(
 
 def _invert_permutation(attributes: Any, inputs: Any, types: Any) -> list[Any]:
     (data,) = inputs
-    place = Axis("r0", data.shape[0], dtype=INDEX)
+    position = Axis("r0", data.shape[0], dtype=INDEX)
 
     def element(index: Scalar) -> Scalar:
-        here = binary("eq", cast(data[place], INDEX), index)
-        return reduce("max", [place], select(here, cast(place, data.dtype), 0))
+        here = binary("eq", cast(data[position], INDEX), index)
+        return reduce("max", [position], select(here, cast(position, data.dtype), 0))
 
     return [compute("invert_permutation", data.shape, element)]
 

@@ -54,7 +54,7 @@ class ScatterNdAttributes(Attributes):
 def enter_loops(builder: LoopBuilder, stack: ExitStack, shape: Sequence[int]) -> list[Axis]:
     """Nested loops over all positions of `shape`, open until the stack is closed."""
     return [
-        stack.enter_context(builder.loop(f"i{place}", extent)) for place, extent in enumerate(shape)
+        stack.enter_context(builder.loop(f"i{index}", extent)) for index, extent in enumerate(shape)
     ]
 
 
@@ -75,9 +75,9 @@ def _write_update(
 ) -> None:
     """Join `value` into the target, if the data-dependent `places` of its axes are inside."""
     tests = []
-    for axis, place in places.items():
-        tests.append(binary("ge", place, 0))
-        tests.append(binary("lt", place, target.shape[axis]))
+    for axis, index in places.items():
+        tests.append(binary("ge", index, 0))
+        tests.append(binary("lt", index, target.shape[axis]))
     with builder.when(all_of(tests)):
         if reduction in COMBINE:
             value = binary(COMBINE[reduction], target[tuple(position)], value)
@@ -96,10 +96,10 @@ def _scatter_elements(
         copy_buffer(builder, source, target)
         with ExitStack() as stack:
             axes = enter_loops(builder, stack, indices.shape)
-            place = index_from_end(indices[tuple(axes)], target.shape[axis])
-            position = [*axes[:axis], place, *axes[axis + 1 :]]
+            index = index_from_end(indices[tuple(axes)], target.shape[axis])
+            position = [*axes[:axis], index, *axes[axis + 1 :]]
             update = updates[tuple(axes)]
-            _write_update(builder, target, {axis: place}, position, update, attributes.reduction)
+            _write_update(builder, target, {axis: index}, position, update, attributes.reduction)
 
     return procedure("scatter_elements", inputs, [(data.shape, data.dtype)], write)
 
@@ -114,13 +114,13 @@ def _scatter_nd(attributes: ScatterNdAttributes, inputs: Any, types: Any) -> Seq
         with ExitStack() as stack:
             axes = enter_loops(builder, stack, updates.shape)
             chosen, rest = axes[: indices.rank - 1], axes[indices.rank - 1 :]
-            places = {
+            positions = {
                 n: index_from_end(indices[(n, *chosen)], target.shape[n])
                 for n in range(indices.shape[0])
             }
-            position = [*places.values(), *rest]
+            position = [*positions.values(), *rest]
             update = updates[tuple(axes)]
-            _write_update(builder, target, places, position, update, attributes.mode)
+            _write_update(builder, target, positions, position, update, attributes.mode)
 
     return procedure("scatter_nd", inputs, [(data.shape, data.dtype)], write)
 
@@ -129,16 +129,16 @@ def _join_updates(
     result: Array, coordinates: Sequence[Array], updates: Array, reduction: str
 ) -> Array:
     """Join updates into `result` one after the other; coordinates have one array an axis."""
-    places = zip(*(axis.reshape(-1).tolist() for axis in coordinates), strict=True)
+    positions = zip(*(axis.reshape(-1).tolist() for axis in coordinates), strict=True)
     rows = updates.reshape((-1, *updates.shape[coordinates[0].ndim :]))
-    for place, update in zip(places, rows, strict=True):
-        sizes = result.shape[: len(place)]
-        inside = all(-size <= index < size for index, size in zip(place, sizes, strict=True))
+    for position, update in zip(positions, rows, strict=True):
+        sizes = result.shape[: len(position)]
+        inside = all(-size <= index < size for index, size in zip(position, sizes, strict=True))
         if not inside:
             continue
         if reduction in COMBINE:
-            update = apply_binary(COMBINE[reduction], np.asarray(result[place]), update)
-        result[place] = update
+            update = apply_binary(COMBINE[reduction], np.asarray(result[position]), update)
+        result[position] = update
     return result
 
 

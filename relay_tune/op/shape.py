@@ -131,9 +131,9 @@ def _squeeze_reference(attributes: SqueezeAttributes, data: Array) -> Array:
 
 
 def _expand_dims_reference(attributes: ExpandDimsAttributes, data: Array) -> Array:
-    place = attributes.axis if attributes.axis >= 0 else data.ndim + 1 + attributes.axis
+    position = attributes.axis if attributes.axis >= 0 else data.ndim + 1 + attributes.axis
     ones = (1,) * attributes.num_newaxis
-    return data.reshape((*data.shape[:place], *ones, *data.shape[place:]))
+    return data.reshape((*data.shape[:position], *ones, *data.shape[position:]))
 
 
 reshape = define(

@@ -89,11 +89,11 @@ def axis_slices(attributes: Any, rank: int) -> tuple[slice, ...]:
     axes = getattr(attributes, "axes", None) or range(len(attributes.begin))
     by_size = getattr(attributes, "slice_mode", "end") == "size"
     strides = () if by_size else tuple(attributes.strides or ())
-    for place, axis in enumerate(axes):
-        begin, end = attributes.begin[place], attributes.end[place]
+    for index, axis in enumerate(axes):
+        begin, end = attributes.begin[index], attributes.end[index]
         if by_size:
             end = None if end == -1 else begin + end
-        stride = strides[min(place, len(strides) - 1)] if strides else 1
+        stride = strides[min(index, len(strides) - 1)] if strides else 1
         slices[axis] = slice(begin, end, stride)
     return tuple(slices)
 
@@ -165,12 +165,12 @@ def _strided_set(attributes: StridedSetAttributes, inputs: Any, types: Any) -> l
 
     def element(*output: Scalar) -> Scalar:
         tests: list[Scalar] = []
-        places: list[Scalar] = []
+        indices: list[Scalar] = []
         for axis, taken in zip(output, positions, strict=True):
-            axis_tests, place = _place_in_range(axis, taken)
+            axis_tests, position = _place_in_range(axis, taken)
             tests += axis_tests
-            places.append(place)
-        return select(all_of(tests), load_at(values, places), load_at(data, output))
+            indices.append(position)
+        return select(all_of(tests), load_at(values, indices), load_at(data, output))
 
     return [compute("strided_set", data.shape, element)]
 
@@ -184,8 +184,8 @@ def _place_in_range(index: Scalar, taken: range) -> tuple[list[Scalar], Scalar]:
     tests = [binary("ge", distance, 0), binary("le", index, ascending[-1])]
     if step != 1:
         tests.append(binary("eq", binary("floormod", distance, step), 0))
-    place = binary("floordiv", distance, step)
-    return tests, place if taken.step > 0 else binary("sub", len(taken) - 1, place)
+    position = binary("floordiv", distance, step)
+    return tests, position if taken.step > 0 else binary("sub", len(taken) - 1, position)
 
 
 def _strided_set_reference(attributes: StridedSetAttributes, data: Array, values: Array) -> Array:

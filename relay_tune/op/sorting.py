@@ -165,12 +165,14 @@ def _searchsorted(attributes: SearchsortedAttributes, inputs: Any, types: Any) -
     """The position is the number of elements that come before the value."""
     sequence, values = inputs
     dtype = types[0].dtype
-    place = Axis("r0", sequence.shape[-1], dtype=INDEX)
+    position = Axis("r0", sequence.shape[-1], dtype=INDEX)
 
     def element(*output: Scalar) -> Scalar:
         row = output[: sequence.rank - 1]
-        before = binary("le" if attributes.right else "lt", sequence[(*row, place)], values[output])
-        return reduce("sum", [place], cast(before, dtype))
+        before = binary(
+            "le" if attributes.right else "lt", sequence[(*row, position)], values[output]
+        )
+        return reduce("sum", [position], cast(before, dtype))
 
     return [compute("searchsorted", integer_shape(types[0]), element)]
 

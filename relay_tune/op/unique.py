@@ -37,8 +37,8 @@ class UniqueAttributes(Attributes):
 
 
 def _sorted_with_places(data: Tensor) -> tuple[Tensor, Tensor]:
-    ordered, places = sorted_tensors("unique_sort", data, 0, data.shape[0], True, INDEX)
-    return ordered, places
+    ordered, positions = sorted_tensors("unique_sort", data, 0, data.shape[0], True, INDEX)
+    return ordered, positions
 
 
 def _begins_value(ordered: Tensor, place: Scalar) -> Scalar:
@@ -54,16 +54,16 @@ def _begins_value(ordered: Tensor, place: Scalar) -> Scalar:
 def _unique_sizes(attributes: Any, inputs: Any, types: Any) -> list[Scalar]:
     """How many values there are, for each result that has one element a value."""
     ordered, _ = _sorted_with_places(inputs[0])
-    place = Axis("k", ordered.shape[0], dtype=INDEX)
-    begins = cast(_begins_value(ordered, place), INDEX)
-    count = compute("count", (), lambda: reduce("sum", [place], begins))
+    position = Axis("k", ordered.shape[0], dtype=INDEX)
+    begins = cast(_begins_value(ordered, position), INDEX)
+    count = compute("count", (), lambda: reduce("sum", [position], begins))
     return [count[()]] * (3 if attributes.return_counts else 2)
 
 
 def _unique_elements(attributes: Any, inputs: Any, types: Any) -> Sequence[Tensor]:
     """Values, first places, the number of each element's value, their number, and counts."""
     (data,) = inputs
-    ordered, places = _sorted_with_places(data)
+    ordered, positions = _sorted_with_places(data)
     size = data.shape[0]
 
     def write(builder: LoopBuilder, *buffers: Buffer) -> None:
@@ -78,21 +78,21 @@ def _unique_elements(attributes: Any, inputs: Any, types: Any) -> Sequence[Tenso
             builder.store(leader, (order[step],), current[()])
         builder.store(found, (), 0)
         with builder.loop("walk", size) as step:
-            place: Scalar = order[step] if attributes.is_sorted else step
-            with builder.when(binary("eq", leader[place], place)):
-                builder.store(numbers, (place,), found[()])
-                builder.store(values, (found[()],), source[place])
-                builder.store(first, (found[()],), cast(place, first.dtype))
+            position: Scalar = order[step] if attributes.is_sorted else step
+            with builder.when(binary("eq", leader[position], position)):
+                builder.store(numbers, (position,), found[()])
+                builder.store(values, (found[()],), source[position])
+                builder.store(first, (found[()],), cast(position, first.dtype))
                 builder.store(counts, (found[()],), 0)
                 builder.store(found, (), found[()] + 1)
-            value = numbers[leader[place]]
-            builder.store(inverse, (place,), cast(value, inverse.dtype))
+            value = numbers[leader[position]]
+            builder.store(inverse, (position,), cast(value, inverse.dtype))
             builder.store(counts, (value,), counts[value] + 1)
         builder.store(number, (0,), cast(found[()], number.dtype))
 
     results = [(integer_shape(type_), type_.dtype) for type_ in types]
     counted = results if attributes.return_counts else [*results, (results[1][0], "int32")]
-    outputs = procedure("unique", [data, ordered, places], counted, write)
+    outputs = procedure("unique", [data, ordered, positions], counted, write)
     return outputs[: len(results)]
 
 

@@ -110,19 +110,19 @@ def _sum(call_: Call) -> RowSum | None:
 
 def _scattered(call_: Call) -> RowSum | None:
     """Rows at places along the first axis of zeros: the places, a column, and the rows."""
-    zeros, places, rows = call_.arguments
-    numbers, shape = static_shape(places) or (), static_shape(call_) or ()
+    zeros, positions, rows = call_.arguments
+    numbers, shape = static_shape(positions) or (), static_shape(call_) or ()
     if attributes_of(call_).mode != "add" or not is_zero(zeros) or numbers[0] != 1:
         return None
     count = prod(numbers)
-    return RowSum(SCATTERED, (reshape(places, (count, 1)), reshape(rows, (count, *shape[1:]))))
+    return RowSum(SCATTERED, (reshape(positions, (count, 1)), reshape(rows, (count, *shape[1:]))))
 
 
 def _scattered_rows(given: Sequence[Expr], type_: TensorType) -> Expr:
-    places, rows = given
+    positions, rows = given
     shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
     zeros = call("zeros", shape=shape, dtype=type_.dtype)
-    return call("scatter_nd", zeros, reshape(places, (1, -1)), rows, mode="add")
+    return call("scatter_nd", zeros, reshape(positions, (1, -1)), rows, mode="add")
 
 
 ROW_SUMS: OperatorTable[RowSumRule] = OperatorTable(

@@ -105,7 +105,7 @@ class CalibrationData:
         return _Others(self, step), self._each(step)
 
     def _each(self, step: int) -> list[Sample]:
-        return [sample for place, sample in enumerate(self) if place % step == 0]
+        return [sample for index, sample in enumerate(self) if index % step == 0]
 
     def _samples(self, part: _Part) -> Iterator[Sample]:
         arrays = part.read()
@@ -126,12 +126,12 @@ class CalibrationData:
                     remedy="Give as many samples of each input.",
                 )
         self.left_over += _left_over(arrays, rows, counts) if self._is_first else 0
-        for place in range(count):
+        for index in range(count):
             sample = {
-                name: _checked(_slice(arrays[name], rows[name], place), type_, name, part.name)
+                name: _checked(_slice(arrays[name], rows[name], index), type_, name, part.name)
                 for name, type_ in self._inputs.items()
             }
-            yield Sample(sample, f"{part.name}, sample {place}")
+            yield Sample(sample, f"{part.name}, sample {index}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class _Others:
     step: int
 
     def __iter__(self) -> Iterator[Sample]:
-        return (each for place, each in enumerate(self.data) if place % self.step)
+        return (each for index, each in enumerate(self.data) if index % self.step)
 
 
 def _count(length: int, rows: int, type_: TensorType) -> int:
@@ -168,7 +168,7 @@ def _parts(given: object, inputs: Mapping[str, TensorType]) -> Sequence[_Part]:
         raise InputError(
             f"The calibration data are a value of type {type(given).__name__}.", remedy=FORMS
         )
-    numbered = ((f"item {place} of the calibration data", each) for place, each in enumerate(given))
+    numbered = ((f"item {index} of the calibration data", each) for index, each in enumerate(given))
     return [_Part(title, _constant(_by_name(each, inputs, title))) for title, each in numbered]
 
 

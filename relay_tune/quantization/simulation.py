@@ -105,11 +105,11 @@ def _simulated(
             return call("where", switch, rounded, found.data)
         if not found.is_data:
             return found.data
-        place = names.data.index(found.tensor)
-        scale, zero = _number(scales, place), _number(zeros, place)
+        position = names.data.index(found.tensor)
+        scale, zero = _number(scales, position), _number(zeros, position)
         stored = call("qnn.quantize", found.data, scale, zero, out_dtype=found.dtype)
         real = call("qnn.dequantize", stored, scale, zero)
-        return call("where", _number(on, place), real, found.data)
+        return call("where", _number(on, position), real, found.data)
 
     main = annotated.main
     simulated = with_body(main, rewrite(main.body, visit, enter=same_scope))

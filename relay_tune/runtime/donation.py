@@ -100,8 +100,8 @@ def continued_inputs(entry: EntryPoint) -> tuple[ContinuedInput, ...]:
         return ()
     outputs = list(component_types(entry.output))
     sources = {
-        dim.name: (place, axis)
-        for place, type_ in enumerate(types)
+        dim.name: (index, axis)
+        for index, type_ in enumerate(types)
         if isinstance(type_, TensorType)
         for axis, dim in enumerate(type_.shape)
         if isinstance(dim, Symbol)

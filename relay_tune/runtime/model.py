@@ -159,7 +159,7 @@ class Model(Executable):
 
     def _shapes(self, values: Sequence[object]) -> Shapes:
         """The shapes of inputs of open sizes that are arrays."""
-        opened = [values[place] for place in self._open_places]
+        opened = [values[position] for position in self._open_places]
         return tuple(value.shape for value in opened if isinstance(value, np.ndarray))
 
     def _checked_shapes(self, values: Sequence[object]) -> Shapes:
@@ -167,7 +167,8 @@ class Model(Executable):
         symbols: dict[Symbol, int] = {}
         pairs = zip(self._open_places, self._open.items(), strict=True)
         return tuple(
-            shape_of_input(values[place], type_, name, symbols) for place, (name, type_) in pairs
+            shape_of_input(values[position], type_, name, symbols)
+            for position, (name, type_) in pairs
         )
 
     def _made_for(self, shapes: Shapes) -> _Code:

@@ -267,8 +267,8 @@ class NativeSession:
             if rows.shape != (layouts.size, width):
                 rows = self._rows = np.empty((layouts.size, width), np.int64)
             address, count = roots.buffer_info()
-            places = address_of(layouts), layouts.size, address_of(rows), width
-            found = self._values.read(address, count, *places)
+            positions = address_of(layouts), layouts.size, address_of(rows), width
+            found = self._values.read(address, count, *positions)
             if found >= 0:
                 return ObjectDescription(roots, layouts[:found], rows[:found])
             self._layouts = np.empty(2 * layouts.size + count, np.int64)

@@ -95,12 +95,12 @@ class _DlInfo(ctypes.Structure):
 
 def _base(function: int) -> int:
     """Where the library of a function begins in memory."""
-    place = _DlInfo()
+    info = _DlInfo()
     ask = ctypes.CDLL(None).dladdr
     ask.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
-    if not ask(function, ctypes.byref(place)):
+    if not ask(function, ctypes.byref(info)):
         raise OSError("the loader of the system does not know its own library")
-    return int(place.base or 0)
+    return int(info.base or 0)
 
 
 def _close(handle: int, destroy: int) -> None:

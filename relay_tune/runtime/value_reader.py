@@ -127,9 +127,9 @@ class _Reading:
             if len(numbers) == 1:  # lists, mostly: a third of the time
                 self._fill(forms[number], self._made, self._description.fields)
                 continue
-            places = np.flatnonzero(self._description.layouts == number)
-            made = [self._made[place] for place in places.tolist()]
-            self._fill(forms[number], made, self._description.fields[places])
+            positions = np.flatnonzero(self._description.layouts == number)
+            made = [self._made[position] for position in positions.tolist()]
+            self._fill(forms[number], made, self._description.fields[positions])
         return [self.objects[word] for word in self._description.roots]
 
     def _fill(self, form: _Form, made: Sequence[_Object], components: np.ndarray) -> None:
@@ -199,4 +199,4 @@ def _open_tensor(address: int, type_: TensorType) -> np.ndarray:
 def _scalars(words: np.ndarray, dtype: np.dtype[np.generic]) -> Sequence[Value]:
     """The numbers in the low bytes of words, as arrays of rank 0."""
     numbers = words.astype("<i8").view(dtype)[:: words.itemsize // dtype.itemsize]
-    return [numbers[place, ...] for place in range(len(numbers))]
+    return [numbers[index, ...] for index in range(len(numbers))]

@@ -104,8 +104,8 @@ def _blocks(tensor: Computed, axes: Sequence[Axis]) -> Iterator[slice]:
 def _grid(axes: Sequence[Axis], rows: slice) -> dict[Axis, Array]:
     """For each axis its values, shaped to broadcast against the others; `rows` of the first."""
     grid: dict[Axis, Array] = {}
-    for place, axis in enumerate(axes):
+    for index, axis in enumerate(axes):
         numbers = np.arange(axis.extent, dtype=np.int64)
-        values = numbers[rows] if place == 0 else numbers
-        grid[axis] = values.reshape((-1,) + (1,) * (len(axes) - place - 1))
+        values = numbers[rows] if index == 0 else numbers
+        grid[axis] = values.reshape((-1,) + (1,) * (len(axes) - index - 1))
     return grid

@@ -149,11 +149,11 @@ class _Tensors:
         """Whether a store loads of both tensors nothing but the element of one that it stores."""
         if any(isinstance(part, LaneReduce) for part in sub_expressions(store.value)):
             return False
-        place = scope.place(store.buffer, store.indices)
-        if place is None or any(self._is_loaded(index) for index in store.indices):
+        position = scope.place(store.buffer, store.indices)
+        if position is None or any(self._is_loaded(index) for index in store.indices):
             return False
         return all(
-            load.tensor is self._read and scope.place(load.tensor, load.indices) == place
+            load.tensor is self._read and scope.place(load.tensor, load.indices) == position
             for load in loads(store.value)
             if load.tensor in (self._read, self._written)
         )

@@ -64,10 +64,10 @@ def _statement(statement: Statement, indent: str) -> Lines:
         case Store():
             yield from _store(statement, indent)
         case Prefetch():
-            place = ", ".join(_index(index) for index in statement.indices)
+            position = ", ".join(_index(index) for index in statement.indices)
             purpose = " near" if statement.near else ""
             purpose = " for writing" if statement.for_write else purpose
-            yield f"{indent}prefetch {statement.buffer.name}[{place}]{purpose}"
+            yield f"{indent}prefetch {statement.buffer.name}[{position}]{purpose}"
         case Branch():
             yield f"{indent}if {_index(statement.condition)}"
             yield from _statement(statement.then, inner)
@@ -95,17 +95,17 @@ def _statement(statement: Statement, indent: str) -> Lines:
 
 
 def _rows(statement: MatrixLoad | MatrixStore) -> str:
-    place = ", ".join(_index(index) for index in statement.indices)
-    return f"{statement.buffer.name}[{place}] in rows {statement.stride} apart"
+    position = ", ".join(_index(index) for index in statement.indices)
+    return f"{statement.buffer.name}[{position}] in rows {statement.stride} apart"
 
 
 def _store(store: Store, indent: str) -> Lines:
     value = scalar_text(store.value)
     for line in value.definitions:
         yield f"{indent}{line}"
-    place = ", ".join(_index(index) for index in store.indices)
+    position = ", ".join(_index(index) for index in store.indices)
     text = _reduced(store.value) if isinstance(store.value, LaneReduce) else value.text
-    yield f"{indent}{store.buffer.name}[{place}] = {text}"
+    yield f"{indent}{store.buffer.name}[{position}] = {text}"
 
 
 def _reduced(value: LaneReduce) -> str:

@@ -74,8 +74,8 @@ class _Machine:
                 dtype = numpy_dtype(self._pattern.result)
                 self._registers[statement.register] = np.zeros(shape, dtype)
             case MatrixLoad():
-                places = self._row_places(statement)
-                self._registers[statement.register] = self._flat(statement)[places]
+                positions = self._row_places(statement)
+                self._registers[statement.register] = self._flat(statement)[positions]
             case MatrixStore():
                 self._flat(statement)[self._row_places(statement)] = self._registers[
                     statement.register
@@ -123,15 +123,15 @@ class _Machine:
 
     def _place(self, node: Store | MatrixLoad | MatrixStore, use: str) -> tuple[int, ...]:
         """Where a statement begins in its buffer. Raises IndexError if that is outside."""
-        place = tuple(int(self._value(index)) for index in node.indices)
+        position = tuple(int(self._value(index)) for index in node.indices)
         shape = self._buffers[node.buffer].shape
-        for dimension, (index, size) in enumerate(zip(place, shape, strict=True)):
+        for dimension, (index, size) in enumerate(zip(position, shape, strict=True)):
             if not 0 <= index < size:
                 raise IndexError(
                     f"{node.buffer.name} is {use} at {index}, outside of dimension "
                     f"{dimension} of size {size}"
                 )
-        return place
+        return position
 
     def _value(self, scalar: Scalar) -> Array:
         return scalar_value(scalar, self._axes, self._buffers)

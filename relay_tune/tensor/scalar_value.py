@@ -79,17 +79,17 @@ def _view(root: Scalar, axes: Sequence[Axis], arrays: Mapping[Tensor, Array]) ->
     """The array that a load reads, its dimensions in the order of `axes`, where it reads all."""
     if not isinstance(root, Load) or any(not isinstance(index, Axis) for index in root.indices):
         return None
-    places = {index: place for place, index in enumerate(root.indices)}
+    positions = {index: position for position, index in enumerate(root.indices)}
     extents = tuple(index.extent for index in root.indices if isinstance(index, Axis))
     array = arrays[root.tensor]
-    reads_all = len(places) == array.ndim and extents == array.shape
-    used = [places[axis] for axis in axes if axis in places]
+    reads_all = len(positions) == array.ndim and extents == array.shape
+    used = [positions[axis] for axis in axes if axis in positions]
     if not reads_all or len(used) < array.ndim:
         return None
     ordered = array.transpose(used)
-    for place, axis in enumerate(axes):
-        if axis not in places:
-            ordered = np.expand_dims(ordered, place)
+    for position, axis in enumerate(axes):
+        if axis not in positions:
+            ordered = np.expand_dims(ordered, position)
     return np.broadcast_to(ordered, tuple(axis.extent for axis in axes))
 
 

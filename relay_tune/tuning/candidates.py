@@ -43,16 +43,16 @@ def candidate_text(task: Task, schedule: Schedule, target: Target) -> CandidateT
     scheduled = apply_schedule(task.plan, schedule)
     kernels = [module_text([kernel], target) for kernel in scheduled.kernels]
     slots = _slots(scheduled)
-    places = {tensor: Place(slot) for slot, tensor in enumerate(slots)}
+    positions = {tensor: Place(slot) for slot, tensor in enumerate(slots)}
     numbers = {name: len(slots) + n for n, name in enumerate(task.sizes)}
     sizes = {packed.tensor: packed.recipe.size for packed in scheduled.packed}
     sizes |= {source: data.size for source, data in scheduled.program.constants}
     calls = [
         call_of(
             kernel,
-            [places[tensor] for tensor in kernel.arguments],
+            [positions[tensor] for tensor in kernel.arguments],
             {
-                places[tensor]: sizes[tensor] * DTYPES[tensor.dtype].itemsize
+                positions[tensor]: sizes[tensor] * DTYPES[tensor.dtype].itemsize
                 for tensor in kernel.arguments
                 if tensor in sizes
             },

@@ -56,8 +56,10 @@ class PlanSpace:
         self._searched = _searched_nests(self._default_estimates, joined)
         self._kept = set(range(len(self._spaces))) - {*self._searched, *joined}
         self.default = Schedule(self._defaults, plan.algorithm)
-        spaces = [(place, self._spaces[place]) for place in self._searched]
-        self.names = tuple(f"n{place}.{name}" for place, space in spaces for name in space.names)
+        spaces = [(position, self._spaces[position]) for position in self._searched]
+        self.names = tuple(
+            f"n{position}.{name}" for position, space in spaces for name in space.names
+        )
         self.values = tuple(values for _, space in spaces for values in space.values)
         ends = [0]
         for _, space in spaces:
@@ -68,13 +70,13 @@ class PlanSpace:
     def schedule(self, genes: Genes) -> Schedule:
         """The schedule that genes stand for."""
         choices = list(self._defaults)
-        for place, (begin, end) in zip(self._searched, self._parts, strict=True):
-            choices[place] = _choice(self._spaces[place], genes[begin:end])
+        for position, (begin, end) in zip(self._searched, self._parts, strict=True):
+            choices[position] = _choice(self._spaces[position], genes[begin:end])
         return Schedule(with_joined(self._spaces, choices), self.algorithm)
 
     def genes(self, schedule: Schedule) -> Genes | None:
         """Genes of a schedule that this space describes, or None if it is not to be searched."""
-        if any(schedule.choices[place] != self._defaults[place] for place in self._kept):
+        if any(schedule.choices[position] != self._defaults[position] for position in self._kept):
             return None
         genes = self._encoded(schedule.choices)
         return genes if genes is not None and self.schedule(genes) == schedule else None
@@ -112,8 +114,8 @@ class PlanSpace:
 
     def _encoded(self, choices: Sequence[TileChoice]) -> Genes | None:
         genes: list[int] = []
-        for place in self._searched:
-            part = _genes(self._spaces[place], choices[place])
+        for position in self._searched:
+            part = _genes(self._spaces[position], choices[position])
             if part is None:
                 return None
             genes += part
@@ -164,9 +166,11 @@ def _genes(space: NestSpace, choice: TileChoice) -> list[int] | None:
             case _ if name.startswith("blocks"):
                 wanted = [choice.blocks[int(name.removeprefix("blocks"))]]
             case _:
-                place = int(name.removeprefix("tile"))
-                is_free = place == choice.vector
-                wanted = [values[0] if is_free else min(choice.tile[place], axes[place].extent)]
+                position = int(name.removeprefix("tile"))
+                is_free = position == choice.vector
+                wanted = [
+                    values[0] if is_free else min(choice.tile[position], axes[position].extent)
+                ]
         index = next((values.index(value) for value in wanted if value in values), None)
         if index is None:
             return None

@@ -52,10 +52,10 @@ def logical_dims(tensor: TensorType, layout: str) -> dict[str, Dim]:
             f"{len(tensor.shape)} dimensions"
         )
     sizes: dict[str, Dim] = {axis.letter: 1 for axis in axes if not axis.factor}
-    for place, (axis, dim) in enumerate(zip(axes, tensor.shape, strict=True)):
+    for index, (axis, dim) in enumerate(zip(axes, tensor.shape, strict=True)):
         if axis.factor and isinstance(dim, int) and dim != axis.factor:
             raise RelationError(
-                f"layout {layout} has blocks of {axis.factor}, but dimension {place} of "
+                f"layout {layout} has blocks of {axis.factor}, but dimension {index} of "
                 f"{type_text(tensor)} is {dim}"
             )
         sizes[axis.letter] = multiply(sizes[axis.letter], axis.factor or dim)

@@ -210,10 +210,10 @@ class Unifier:
         dims = [self.dims.unify(a, b) for a, b in zip(left.shape, right.shape, strict=True)]
         shape = tuple(dim for dim in dims if dim is not None)
         if len(shape) != len(dims):
-            place = dims.index(None)
-            pair = [self.dims.resolve(side.shape[place]) for side in (left, right)]
+            position = dims.index(None)
+            pair = [self.dims.resolve(side.shape[position]) for side in (left, right)]
             first, second = map(self.dims.readable, pair)
-            detail = f"dimension {place} is {first} and {second}"
+            detail = f"dimension {position} is {first} and {second}"
             raise self._error(left, right, detail, (pair[0], pair[1]))
         return TensorType(shape, left.dtype)
 

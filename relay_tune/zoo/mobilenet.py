@@ -39,8 +39,8 @@ def mobilenet_v2(weights: Weights, batch: int, small: bool) -> Module:
     value = _conv_bn_relu6(weights, data, (3, stem), 3, stride=2)
     inputs = stem
     for stage in SMALL_STAGES if small else STAGES:
-        for place in range(stage.blocks):
-            stride = stage.stride if place == 0 else 1
+        for index in range(stage.blocks):
+            stride = stage.stride if index == 0 else 1
             value = _inverted_residual(weights, value, inputs, stage, stride)
             inputs = stage.channels
     value = _conv_bn_relu6(weights, value, (inputs, last), 1)

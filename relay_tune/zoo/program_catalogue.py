@@ -41,8 +41,8 @@ def random_tree(random: np.random.Generator, leaves: int, features: int) -> Cons
     """A binary rose tree with that many leaves; each node holds a tensor [1, features]."""
     nodes = [_node(random, features) for _ in range(leaves)]
     while len(nodes) > 1:
-        place = int(random.integers(len(nodes) - 1))
-        nodes[place : place + 2] = [_node(random, features, *nodes[place : place + 2])]
+        position = int(random.integers(len(nodes) - 1))
+        nodes[position : position + 2] = [_node(random, features, *nodes[position : position + 2])]
     return nodes[0]
 
 

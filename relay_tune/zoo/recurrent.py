@@ -80,7 +80,7 @@ def lstm(weights: Weights, batch: int, small: bool) -> Module:
     def step(projected: Expr, states: tuple[Expr, ...]) -> tuple[Expr, ...]:
         hidden, cell = states
         gates = split(add(projected, dense(hidden, state_weight)), indices_or_sections=4, axis=1)
-        entering, leaving, kept = (sigmoid(TupleGetItem(gates, place)) for place in range(3))
+        entering, leaving, kept = (sigmoid(TupleGetItem(gates, index)) for index in range(3))
         candidate = tanh(TupleGetItem(gates, 3))
         new_cell = add(multiply(kept, cell), multiply(entering, candidate))
         return multiply(leaving, tanh(new_cell)), new_cell
@@ -101,7 +101,7 @@ def gru(weights: Weights, batch: int, small: bool) -> Module:
         new = split(projected, indices_or_sections=3, axis=1)
         old = split(remembered, indices_or_sections=3, axis=1)
         update, reset = (
-            sigmoid(add(TupleGetItem(new, place), TupleGetItem(old, place))) for place in range(2)
+            sigmoid(add(TupleGetItem(new, index), TupleGetItem(old, index))) for index in range(2)
         )
         past = multiply(reset, TupleGetItem(old, 2))
         candidate = tanh(add(TupleGetItem(new, 2), past))
@@ -130,8 +130,8 @@ def _unrolled(
     projected = bias_add(dense(rows, constant(weight)), bias, axis=-1)
     parts = split(projected, indices_or_sections=sizes.steps, axis=0)
     outputs: list[Expr] = []
-    for place in range(sizes.steps):
-        states = step(TupleGetItem(parts, place), states)
+    for index in range(sizes.steps):
+        states = step(TupleGetItem(parts, index), states)
         outputs.append(states[0])
     joined = concatenate(Tuple(tuple(outputs)), axis=0)
     return network((data,), reshape(joined, newshape=(sizes.steps, batch, sizes.hidden)))

@@ -67,8 +67,8 @@ def _residual_network(weights: Weights, batch: int, sizes: ResidualNetwork) -> M
     for stage, count in enumerate(sizes.blocks):
         width = sizes.width << stage
         outputs = 4 * width if sizes.bottleneck else width
-        for place in range(count):
-            stride = 2 if stage > 0 and place == 0 else 1
+        for index in range(count):
+            stride = 2 if stage > 0 and index == 0 else 1
             branch = block(weights, value, inputs, width, stride)
             shortcut = _shortcut(weights, value, (inputs, outputs), stride)
             value = relu(add(branch, shortcut))

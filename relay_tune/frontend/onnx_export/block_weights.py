@@ -116,7 +116,7 @@ def _spread(call: OperatorCall, parameter: str, size: int) -> str:
 
 
 def _weights(call: OperatorCall) -> BlockWeights | None:
-    values = [call.graph.value_of(call.input(place)) for place in range(3)]
+    values = [call.graph.value_of(call.input(index)) for index in range(3)]
     data, scales, zeros = values
     attributes = call.attributes
     bits, block = attributes.bits, attributes.block

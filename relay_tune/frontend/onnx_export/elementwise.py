@@ -63,7 +63,7 @@ _SAME_MEANING = {
 
 def _same(call: OperatorCall) -> str:
     """An operator that ONNX has under another name."""
-    inputs = (call.input(place) for place in range(len(call.arguments)))
+    inputs = (call.input(index) for index in range(len(call.arguments)))
     return call.node(_SAME_MEANING[call.operator], *inputs)
 
 

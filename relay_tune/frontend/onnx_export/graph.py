@@ -54,7 +54,7 @@ class GraphWriter:
     ) -> tuple[str, ...]:
         """A node with several outputs; their names."""
         label = f"{operator.lower()}{len(self._nodes)}"
-        suffixes = [""] if outputs == 1 else [f"_{place}" for place in range(outputs)]
+        suffixes = [""] if outputs == 1 else [f"_{index}" for index in range(outputs)]
         names = [self.fresh_name(f"{label}{suffix}") for suffix in suffixes]
         node = helper.make_node(operator, list(inputs), names, name=label, **attributes)
         self._nodes.append(node)
@@ -107,9 +107,9 @@ class GraphWriter:
     def _rename(self, value: str, name: str) -> None:
         for node in self._nodes:
             for names in (node.input, node.output):
-                for place, each in enumerate(names):
+                for index, each in enumerate(names):
                     if each == value:
-                        names[place] = name
+                        names[index] = name
         self._renamed[value] = name
 
     def value_of(self, name: str) -> Array | None:

@@ -107,7 +107,7 @@ def _repeat(call: OperatorCall) -> str:
 def _one_hot(call: OperatorCall) -> str:
     attributes = call.attributes
     dtype = numpy_dtype(attributes.dtype)
-    values = [call.graph.value_of(call.input(place)) for place in (1, 2)]
+    values = [call.graph.value_of(call.input(position)) for position in (1, 2)]
     if values[0] is None or values[1] is None:
         raise unsupported("values that are no constants")
     choices = np.stack([values[1], values[0]]).astype(dtype).reshape(2)

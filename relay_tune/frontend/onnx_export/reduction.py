@@ -68,15 +68,15 @@ def _cumsum(call: OperatorCall) -> str:
         data, axis = call.node("Reshape", data, call.graph.integers(-1)), 0
     if call.result_type.dtype != call.type_of(0).dtype:
         data = call.cast(data, call.result_type.dtype)
-    place = call.like(axis, "int32")
-    return call.node("CumSum", data, place, exclusive=int(call.attributes.exclusive))
+    position = call.like(axis, "int32")
+    return call.node("CumSum", data, position, exclusive=int(call.attributes.exclusive))
 
 
 def _topk(call: OperatorCall) -> Value:
     attributes = call.attributes
     size = call.shape()[attributes.axis]
     count = call.graph.integers(attributes.k if attributes.k >= 1 else size)
-    values, places = call.graph.nodes(
+    values, positions = call.graph.nodes(
         "TopK",
         (call.input(0), count),
         2,
@@ -85,7 +85,7 @@ def _topk(call: OperatorCall) -> Value:
     )
     if attributes.ret_type == "values":
         return values
-    indices = call.node("Cast", places, to=element_type(attributes.dtype))
+    indices = call.node("Cast", positions, to=element_type(attributes.dtype))
     return indices if attributes.ret_type == "indices" else (values, indices)
 
 

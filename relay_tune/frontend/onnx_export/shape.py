@@ -25,18 +25,18 @@ def _reshape(call: OperatorCall) -> str:
     Others are those of the input: `(1, 12, s, p)` as `(1, 4, -1, p)` reads p of the input's shape.
     """
     shape = call.result_type.shape
-    unknown = [place for place, dim in enumerate(shape) if not isinstance(dim, int)]
+    unknown = [position for position, dim in enumerate(shape) if not isinstance(dim, int)]
     if len(unknown) < 2 and not (unknown and 0 in shape):
         sizes = call.graph.integers(*(dim if isinstance(dim, int) else -1 for dim in shape))
         return call.node("Reshape", call.input(0), sizes, allowzero=1)
-    found = {place: _place_of(shape[place], call.type_of(0).shape) for place in unknown}
-    left = [place for place in unknown if found[place] is None]
+    found = {position: _place_of(shape[position], call.type_of(0).shape) for position in unknown}
+    left = [position for position in unknown if found[position] is None]
     if len(left) > 1 or (left and 0 in shape):
         raise unsupported("several sizes that are known at run time only")
     given = call.node("Shape", call.input(0))
     parts = []
-    for place, dim in enumerate(shape):
-        source = found.get(place)
+    for position, dim in enumerate(shape):
+        source = found.get(position)
         if source is None:
             parts.append(call.graph.integers(dim if isinstance(dim, int) else -1))
         else:
@@ -58,10 +58,10 @@ def _dynamic_arange(call: OperatorCall) -> str:
     """Start, end and step are scalars of one type."""
     dtype = call.attributes.dtype
     ends = [
-        call.input(place)
-        if call.type_of(place).dtype == dtype
-        else call.cast(call.input(place), dtype)
-        for place in range(3)
+        call.input(index)
+        if call.type_of(index).dtype == dtype
+        else call.cast(call.input(index), dtype)
+        for index in range(3)
     ]
     return call.node("Range", *ends)
 
@@ -91,8 +91,8 @@ def _concatenate(call: OperatorCall) -> str:
 
 def _stack(call: OperatorCall) -> str:
     axis = call.attributes.axis % len(call.result_type.shape)
-    place = call.graph.integers(axis)
-    parts = [call.node("Unsqueeze", part, place) for part in call.fields(0)]
+    position = call.graph.integers(axis)
+    parts = [call.node("Unsqueeze", part, position) for part in call.fields(0)]
     return call.node("Concat", *parts, axis=axis)
 
 
@@ -118,10 +118,10 @@ def _filled(call: OperatorCall) -> str:
 
 def _full(call: OperatorCall) -> str:
     """The fill value is the last argument."""
-    place = len(call.arguments) - 1
+    position = len(call.arguments) - 1
     dtype = call.result_type.dtype
-    scalar = call.input(place)
-    if call.type_of(place).dtype != dtype:
+    scalar = call.input(position)
+    if call.type_of(position).dtype != dtype:
         scalar = call.cast(scalar, dtype)
     shape = call.graph.integers(*static_shape(call.result_type))
     return call.node("Expand", scalar, shape)

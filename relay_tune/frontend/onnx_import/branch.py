@@ -34,7 +34,7 @@ def translate_if(node: OnnxNode, build: Builder, enter: Enter) -> Sequence[Expr 
     if len(types) == 1:
         return [If(condition, *bodies, type=types[0])]
     result = If(condition, *bodies, type=TupleType(tuple(types)))
-    return [build.item(result, place) for place in range(len(types))]
+    return [build.item(result, index) for index in range(len(types))]
 
 
 def _types(node: OnnxNode, build: Builder, kinds: Sequence[Sequence[Type]]) -> list[Type]:

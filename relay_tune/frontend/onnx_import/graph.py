@@ -153,11 +153,11 @@ class GraphTranslator:
         for result in results:
             self.build.note_sizes(result)
         outputs = [checked_text(name, "value name") for name in node.output]
-        for place, name in enumerate(outputs):
-            if place >= len(results) and name:
-                raise ModelError(f"output {place} ({name!r}) does not exist.")
+        for index, name in enumerate(outputs):
+            if index >= len(results) and name:
+                raise ModelError(f"output {index} ({name!r}) does not exist.")
             if name:
-                scope.define(name, results[place])
+                scope.define(name, results[index])
 
     def _examine_graphs(self, node: NodeProto, scope: GraphScope) -> None:
         """Note what has no translation in the graphs of a node that is not translated itself.

@@ -58,7 +58,7 @@ def open_loop(
     first = build.constant(True, "bool") if go is None else scalar(build, go)
     start = Call(loop, (build.constant(0, "int64"), first, *carried), type=result)
     whole = Let(loop, function, start, type=result)
-    return [build.item(whole, place) for place in range(len(carried))]
+    return [build.item(whole, index) for index in range(len(carried))]
 
 
 def scalar(build: Builder, value: Expr) -> Expr:

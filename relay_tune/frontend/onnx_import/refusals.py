@@ -54,8 +54,8 @@ class Refusals:
 
     def add_last(self, error: RelayError) -> None:
         """Note the error, of any kind, that ended the translation."""
-        place = "" if error.where is None else f"{error.where}: "
-        cause = place + " ".join((error.message, *error.notes))
+        where = "" if error.where is None else f"{error.where}: "
+        cause = where + " ".join((error.message, *error.notes))
         refusal = Refusal("", "", f"The import ended here: {cause}", error.remedy or "")
         self._found[cause] = (refusal, error)
 

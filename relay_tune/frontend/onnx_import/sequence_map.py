@@ -53,7 +53,7 @@ def translate_sequence_map(node: OnnxNode, build: Builder, enter: Enter) -> Sequ
         raise ModelError(f"the sequences have different lengths: {sorted(lengths)}.")
     check_unrolled(max(lengths), body)
     rows = [body.run(row) for row in zip(*(column or [] for column in columns), strict=True)]
-    return [build.tuple_of([row[place] for row in rows]) for place in range(body.output_count)]
+    return [build.tuple_of([row[index] for row in rows]) for index in range(body.output_count)]
 
 
 def _mapped_list(build: Builder, inputs: Sequence[Expr], body: Subgraph) -> list[Expr]:
@@ -78,7 +78,7 @@ def _mapped_list(build: Builder, inputs: Sequence[Expr], body: Subgraph) -> list
     match = Match(parameters[0], clauses, type=result)
     function = Function(tuple(parameters), match, result_type=result, type=each.type)
     whole = Let(each, function, Call(each, tuple(lists), type=result), type=result)
-    return [build.item(whole, place) for place in range(len(types))]
+    return [build.item(whole, index) for index in range(len(types))]
 
 
 def _as_list(build: Builder, sequence: Expr) -> Expr:

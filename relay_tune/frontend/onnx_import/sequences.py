@@ -126,7 +126,7 @@ def known_fields(build: Builder, sequence: Expr) -> list[Expr] | None:
         return None
     if not isinstance(type_, TupleType):
         raise ModelError(f"expects a sequence, but found {type_text(type_)}.")
-    return [build.item(sequence, place) for place in range(len(type_.fields))]
+    return [build.item(sequence, index) for index in range(len(type_.fields))]
 
 
 def element_type(sequence: Type) -> Type | None:

@@ -174,7 +174,7 @@ def _slice(node: OnnxNode, inputs: Sequence[Elements | None]) -> Elements | None
     if node.opset < 10:
         known = [node.integers(name, ()) for name in ("starts", "ends", "axes", "steps")]
     else:
-        bounds = [_vector(node, inputs, place) for place in range(1, 5)]
+        bounds = [_vector(node, inputs, index) for index in range(1, 5)]
         known = [bound for bound in bounds if bound is not None]
         if len(known) < len(bounds):
             return None

@@ -56,8 +56,8 @@ def sparse_array(sparse: SparseTensorProto, folder: Path | None, what: str) -> n
     values = tensor_array(sparse.values, folder, what).reshape(-1)
     indices = tensor_array(sparse.indices, folder, what)
     if indices.ndim == 2 and indices.shape[1] == len(shape):
-        places = [indices[:, axis] for axis in range(len(shape))]
-        flat = np.ravel_multi_index(places, shape) if len(shape) else indices[:, 0]
+        positions = [indices[:, axis] for axis in range(len(shape))]
+        flat = np.ravel_multi_index(positions, shape) if len(shape) else indices[:, 0]
     else:
         flat = indices.reshape(-1)
     dense = np.zeros(math.prod(shape), values.dtype)

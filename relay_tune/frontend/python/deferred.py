@@ -72,7 +72,7 @@ def _deferred(
     def relation(inputs: Sequence[Type], given: Any, context: RelationContext) -> Type | None:
         if any(True for type_ in inputs for _ in holes(type_)):
             return None
-        variables = [Var(f"x{place}", type_) for place, type_ in enumerate(inputs)]
+        variables = [Var(f"x{index}", type_) for index, type_ in enumerate(inputs)]
         expr = meaning(given, variables, inputs)
         try:
             return infer_expr(expr, prelude()).type
@@ -160,7 +160,7 @@ def _einsum(attributes: EinsumAttributes, arguments: Sequence[Expr], types: Sequ
     for type_ in types:
         if not isinstance(type_, TensorType):
             raise RelationError(f"einsum multiplies tensors, not {type_text(type_)}")
-    variables = [Var(f"factor{place}", type_, type=type_) for place, type_ in enumerate(types)]
+    variables = [Var(f"factor{index}", type_, type=type_) for index, type_ in enumerate(types)]
     einsum = import_module("relay_tune.frontend.onnx_import.operators.einsum").einsum
     try:
         body: Expr = einsum(variables, attributes.equation)
@@ -184,14 +184,14 @@ DIVIDE = _deferred("/", ("left", "right"), _divide, Attributes)
 @cache
 def einsum_operator(tensors: int) -> Deferred:
     """`np.einsum` of that many tensors."""
-    names = tuple(f"factor{place}" for place in range(tensors))
+    names = tuple(f"factor{index}" for index in range(tensors))
     return _deferred("einsum", names, _einsum, EinsumAttributes)
 
 
 @cache
 def index_operator(indices: int) -> Deferred:
     """`value[...]` with that many indices that are known when the program runs only."""
-    names = tuple(f"index{place}" for place in range(indices))
+    names = tuple(f"index{index}" for index in range(indices))
     return _deferred("index", ("value", *names), index_meaning, IndexAttributes)
 
 

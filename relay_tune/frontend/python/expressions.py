@@ -196,8 +196,8 @@ class Expressions(Calls):
         parts = [self.value(part, scope) for part in node.elts]
         if all(isinstance(part, Static) for part in parts):
             return Static(tuple(part.value for part in parts if isinstance(part, Static)))
-        places = zip(parts, node.elts, strict=True)
-        return Tuple(tuple(self.lift(part, place) for part, place in places))
+        pairs = zip(parts, node.elts, strict=True)
+        return Tuple(tuple(self.lift(part, element) for part, element in pairs))
 
     def _list(self, node: ast.List, scope: NameScope) -> Meaning:
         if node.elts and isinstance(node.elts[-1], ast.Starred):
@@ -206,8 +206,8 @@ class Expressions(Calls):
         values = [self.value(part, scope) for part in node.elts]
         if values and all(isinstance(value, Static) for value in values):
             return Static([value.value for value in values if isinstance(value, Static)])
-        places = zip(values, node.elts, strict=True)
-        return self.list_of([self.lift(value, place) for value, place in places], node)
+        pairs = zip(values, node.elts, strict=True)
+        return self.list_of([self.lift(value, element) for value, element in pairs], node)
 
     def _subscript(self, node: ast.Subscript, scope: NameScope) -> Meaning:
         value = self.value(node.value, scope)

@@ -85,8 +85,8 @@ class Flow(Expressions):
             return scope.bind(names[0], var)
         whole = Var("results" if names else "_", span=value.span)
         lets.append((whole, value))
-        for place, name in enumerate(names):
-            scope = scope.bind(name, TupleGetItem(whole, place, span=value.span))
+        for index, name in enumerate(names):
+            scope = scope.bind(name, TupleGetItem(whole, index, span=value.span))
         return scope
 
     def as_parameters(

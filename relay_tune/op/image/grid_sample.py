@@ -182,9 +182,9 @@ def _grid_sample_reference(attributes: GridSampleAttributes, data: Array, grid: 
     """The sum over neighbours of their values, gathered, times their weights."""
     samplings = _samplings(attributes, data.shape[2:])
     wide = numpy_dtype(wide_dtype(data.dtype.name))
-    image, places = data.astype(wide), grid.astype(wide)
+    image, positions = data.astype(wide), grid.astype(wide)
     neighbours = [
-        _neighbour_arrays(places[:, len(samplings) - 1 - n], sampling)
+        _neighbour_arrays(positions[:, len(samplings) - 1 - n], sampling)
         for n, sampling in enumerate(samplings)
     ]
     batch = np.arange(len(data)).reshape(-1, *[1] * len(samplings))

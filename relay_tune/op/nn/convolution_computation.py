@@ -173,5 +173,5 @@ def reduction_indices(
         channel = reduction.add("c", channels)
         return channel, [reduction.add(n, k) for n, k in zip(names, taps, strict=True)]
     outer = reduction.add("cb", channels // block)
-    places = [reduction.add(n, k) for n, k in zip(names, taps, strict=True)]
-    return SplitIndex(outer, reduction.add("ci", block), block), places
+    positions = [reduction.add(n, k) for n, k in zip(names, taps, strict=True)]
+    return SplitIndex(outer, reduction.add("ci", block), block), positions

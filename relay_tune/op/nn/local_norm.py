@@ -76,10 +76,10 @@ def _lrn(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[T
 
     def square_sum(*axes: Scalar) -> Scalar:
         reduction = ReductionAxes()
-        place = axes[axis] + reduction.add("k", before + 1 + behind) - before
-        value = cast(data[(*axes[:axis], place, *axes[axis + 1 :])], dtype)
-        edges = [binary("ge", place, 0)] if before else []
-        edges += [binary("lt", place, data.shape[axis])] if behind else []
+        position = axes[axis] + reduction.add("k", before + 1 + behind) - before
+        value = cast(data[(*axes[:axis], position, *axes[axis + 1 :])], dtype)
+        edges = [binary("ge", position, 0)] if before else []
+        edges += [binary("lt", position, data.shape[axis])] if behind else []
         inside = conjunction(edges)
         square = value * value
         kept = square if inside is None else select(inside, square, literal(0.0, dtype))

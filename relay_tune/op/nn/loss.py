@@ -39,8 +39,8 @@ def _sum_all(name: str, shape: Sequence[int], term: Callable[..., Scalar]) -> Te
 
     def element() -> Scalar:
         reduction = ReductionAxes()
-        places = [reduction.add(f"k{n}", extent) for n, extent in enumerate(shape)]
-        return reduce("sum", reduction.axes, term(*places))
+        positions = [reduction.add(f"k{n}", extent) for n, extent in enumerate(shape)]
+        return reduce("sum", reduction.axes, term(*positions))
 
     return compute_elements(name, (), element)
 
@@ -131,9 +131,9 @@ def _nll_loss_reference(
 ) -> Array:
     wide = numpy_dtype(wide_dtype(predictions.dtype.name))
     counted = targets != attributes.ignore_index
-    places = np.where(counted, targets, 0)[:, None]
-    chosen = np.take_along_axis(predictions.astype(wide), places, axis=1)[:, 0]
-    weight = np.where(counted, weights.astype(wide)[places[:, 0]], 0)
+    positions = np.where(counted, targets, 0)[:, None]
+    chosen = np.take_along_axis(predictions.astype(wide), positions, axis=1)[:, 0]
+    weight = np.where(counted, weights.astype(wide)[positions[:, 0]], 0)
     losses = np.where(counted, -chosen, 0) * weight
     match _checked_reduction(attributes):
         case "sum":

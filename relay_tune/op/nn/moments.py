@@ -35,11 +35,11 @@ def sum_over_blocks(
 
     def element(*block: Scalar) -> Scalar:
         reduction = ReductionAxes()
-        places = [
+        positions = [
             index * size + reduction.add(f"k{n}", size)
             for n, (index, size) in enumerate(zip(block, sizes, strict=True))
         ]
-        value = cast(data[tuple(places)], wide_dtype(data.dtype))
+        value = cast(data[tuple(positions)], wide_dtype(data.dtype))
         return reduce("sum", reduction.axes, term(value, block))
 
     return compute_elements(name, blocks, element)
@@ -68,8 +68,8 @@ def normalized(
     sizes = [extent // number for extent, number in zip(data.shape, blocks, strict=True)]
 
     def at_first(*block: Scalar) -> Scalar:
-        places = tuple(index * size for index, size in zip(block, sizes, strict=True))
-        return cast(data[places], wide)
+        positions = tuple(index * size for index, size in zip(block, sizes, strict=True))
+        return cast(data[positions], wide)
 
     def squared_distance(value: Scalar, block: Sequence[Scalar]) -> Scalar:
         distance = value - first[tuple(block)] - center[tuple(block)]

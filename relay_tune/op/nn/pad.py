@@ -79,11 +79,11 @@ def _repeat(data: Tensor, widths: Widths, mode: str, shape: Sequence[int]) -> Te
     """The tensor whose elements outside of the data repeat elements of the data."""
 
     def element(*axes: Scalar) -> Scalar:
-        places = [
+        positions = [
             _source(axis, extent, width, mode)
             for axis, extent, width in zip(axes, data.shape, widths, strict=True)
         ]
-        return data[tuple(places)]
+        return data[tuple(positions)]
 
     return compute_elements("pad", shape, element)
 
@@ -94,11 +94,11 @@ def _source(axis: Scalar, extent: int, width: tuple[int, int], mode: str) -> Sca
     What negative widths cut off is gone before anything is repeated.
     """
     first, last = max(-width[0], 0), extent - max(-width[1], 0)
-    place = axis - max(width[0], 0)
+    position = axis - max(width[0], 0)
     if max(width) <= 0:
-        return place + first
+        return position + first
     size = last - first
-    return _inside(place, size, mode) + first
+    return _inside(position, size, mode) + first
 
 
 def _inside(place: Scalar, size: int, mode: str) -> Scalar:

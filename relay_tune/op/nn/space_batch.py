@@ -74,12 +74,12 @@ def _space_to_batch(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]
     def element(*axes: Scalar) -> Scalar:
         offsets = _unraveled(quotient(axes[0], data.shape[0]), blocks)
         spread = axes[1 : 1 + len(blocks)]
-        places = [
-            place * block + offset
-            for place, block, offset in zip(spread, blocks, offsets, strict=True)
+        positions = [
+            position * block + offset
+            for position, block, offset in zip(spread, blocks, offsets, strict=True)
         ]
         batch = remainder(axes[0], data.shape[0])
-        return padded[(batch, *places, *axes[1 + len(blocks) :])]
+        return padded[(batch, *positions, *axes[1 + len(blocks) :])]
 
     return [compute_elements("space_to_batch", types[0].shape, element)]
 
@@ -105,11 +105,13 @@ def _batch_to_space(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]
         ]
         batch = axes[0]
         stride = samples
-        for place, block in zip(reversed(moved), reversed(blocks), strict=True):
-            batch = batch + remainder(place, block) * stride
+        for position, block in zip(reversed(moved), reversed(blocks), strict=True):
+            batch = batch + remainder(position, block) * stride
             stride *= block
-        places = [quotient(place, block) for place, block in zip(moved, blocks, strict=True)]
-        return data[(batch, *places, *axes[1 + len(blocks) :])]
+        positions = [
+            quotient(position, block) for position, block in zip(moved, blocks, strict=True)
+        ]
+        return data[(batch, *positions, *axes[1 + len(blocks) :])]
 
     return [compute_elements("batch_to_space", types[0].shape, element)]
 
@@ -123,9 +125,9 @@ def _space_to_batch_reference(attributes: SpaceToBatchAttributes, data: Array) -
     for extent, block in zip(padded.shape[1 : 1 + axes], blocks, strict=True):
         split += [extent // block, block]
     rest = padded.shape[1 + axes :]
-    offsets, places = range(2, 2 + 2 * axes, 2), range(1, 1 + 2 * axes, 2)
+    offsets, positions = range(2, 2 + 2 * axes, 2), range(1, 1 + 2 * axes, 2)
     tail = range(1 + 2 * axes, 1 + 2 * axes + len(rest))
-    moved = padded.reshape(*split, *rest).transpose(*offsets, 0, *places, *tail)
+    moved = padded.reshape(*split, *rest).transpose(*offsets, 0, *positions, *tail)
     counts = [extent // block for extent, block in zip(padded.shape[1:], blocks, strict=False)]
     return np.ascontiguousarray(moved.reshape(-1, *counts, *rest))
 

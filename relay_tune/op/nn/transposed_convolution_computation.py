@@ -106,10 +106,10 @@ class _PhaseForm:
         phases = [(letter, True) for letter in self.letters]
         if stored[-1] in self.letters:
             first = stored.index(self.letters[0])
-            places = [(letter, False) for letter in stored]
-            return [*places[:first], *phases, *places[first:]]
+            positions = [(letter, False) for letter in stored]
+            return [*positions[:first], *phases, *positions[first:]]
         spread = [[(n, False), (n, True)] if n in self.letters else [(n, False)] for n in stored]
-        return [place for places in spread for place in places]
+        return [position for positions in spread for position in positions]
 
     def shape(self, stored: Sequence[int], groups: Sequence[PhaseGroup]) -> tuple[int, ...]:
         """The shape of the part of some phases, for a result of shape `stored`."""
@@ -172,17 +172,17 @@ class _PhaseForm:
             zip(self.letters, zip(self.axes, groups, phases, strict=True), strict=True)
         )
         letters = [axis.letter for axis in parse_layout(self.layout)]
-        places = iter(range(len(indices)))
+        positions = iter(range(len(indices)))
         found: list[Scalar] = []
         for letter, is_phase in self.order:
             if letter not in by_letter:
-                found.append(indices[next(places)])
+                found.append(indices[next(positions)])
                 continue
             axis, group, phase = by_letter[letter]
             if is_phase:
                 found.append(group.number(phase))
             else:
-                next(places)
+                next(positions)
                 found.append(quotient(indices[letters.index(letter)], axis.stride))
         return tuple(found)
 
@@ -263,18 +263,20 @@ def _scatter_taps(
 ) -> Array:
     """The uncropped result, as [batch, channel, spatial ...]."""
     batch, channels = values.shape[:2]
-    places = values.shape[2:]
+    positions = values.shape[2:]
     grouped = kernel.reshape(groups, channels // groups, -1, *windows.size).swapaxes(1, 2)
-    columns = values.reshape(batch, groups, channels // groups, prod(places))
+    columns = values.reshape(batch, groups, channels // groups, prod(positions))
     extents = [
         (size - 1) * stride + span + more
         for size, stride, span, more in zip(
-            places, windows.strides, windows.span, extra, strict=True
+            positions, windows.strides, windows.span, extra, strict=True
         )
     ]
     full = np.zeros((batch, groups * grouped.shape[1], *extents), values.dtype)
     for tap in np.ndindex(*windows.size):
         product = multiply_groups(grouped[(..., *tap)], columns)
-        where = window_slices(tap, places, windows.strides, windows.dilation)
-        full[(slice(None), slice(None), *where)] += product.reshape(batch, full.shape[1], *places)
+        where = window_slices(tap, positions, windows.strides, windows.dilation)
+        full[(slice(None), slice(None), *where)] += product.reshape(
+            batch, full.shape[1], *positions
+        )
     return full

@@ -54,9 +54,9 @@ def pad_axes(
     border = value if isinstance(value, Scalar) else literal(value, data.dtype)
 
     def element(*axes: Scalar) -> Scalar:
-        places = [axis - first for axis, first in zip(axes, before, strict=True)]
+        positions = [axis - first for axis, first in zip(axes, before, strict=True)]
         inside = _inside(axes, before, extents, data.shape)
-        load = data[tuple(places)]
+        load = data[tuple(positions)]
         return load if inside is None else select(inside, load, border)
 
     return compute_elements("pad", extents, element)
@@ -69,11 +69,11 @@ def pad_data(
     letters = spatial_letters(layout)
     first = [0] * data.rank
     extents = list(data.shape)
-    for place, axis in enumerate(parse_layout(layout)):
+    for index, axis in enumerate(parse_layout(layout)):
         if axis.letter in letters:
             number = letters.index(axis.letter)
-            first[place] = before[number]
-            extents[place] += before[number] + after[number]
+            first[index] = before[number]
+            extents[index] += before[number] + after[number]
     return pad_axes(data, first, extents, value)
 
 

@@ -61,7 +61,9 @@ def kept_conversions(root: Expr) -> set[Expr]:
     for node in post_order(root, enter=lambda each: not is_opaque_function(each)):
         if is_stored(node):
             found.add(node)
-        place = READERS.rule_of(node)
-        converts = node.arguments[place] if place is not None and isinstance(node, Call) else None
+        position = READERS.rule_of(node)
+        converts = (
+            node.arguments[position] if position is not None and isinstance(node, Call) else None
+        )
         others.update(child for child in children(node) if child is not converts)
     return found - others

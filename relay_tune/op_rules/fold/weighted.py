@@ -64,8 +64,8 @@ def channel_vector(expr: Expr, channel_axis: int, dims: int) -> np.ndarray | Non
     """The elements of a constant that varies, at most, along one axis of what it broadcasts to."""
     if not isinstance(expr, Constant) or expr.data.dtype.kind != "f" or expr.data.ndim > dims:
         return None
-    place = channel_axis - dims + expr.data.ndim
-    others = [size for axis, size in enumerate(expr.data.shape) if axis != place]
+    position = channel_axis - dims + expr.data.ndim
+    others = [size for axis, size in enumerate(expr.data.shape) if axis != position]
     return expr.data.reshape(-1) if all(size == 1 for size in others) else None
 
 

@@ -88,8 +88,8 @@ def _is_aligned(load: Load, axes: Sequence[Axis]) -> bool:
     """Whether a load reads the element at the axes, aligned from the right, or repeated."""
     behind = len(axes) - len(load.indices)
     return behind >= 0 and all(
-        index is axes[behind + place] or _is_first(index)
-        for place, index in enumerate(load.indices)
+        index is axes[behind + position] or _is_first(index)
+        for position, index in enumerate(load.indices)
     )
 
 

@@ -19,12 +19,12 @@ def take(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
     converted is small then.
     """
     dims = channels_last_rank(call_, versions)
-    axis, places = attribute(call_, "axis"), call_.arguments[1]
-    if dims is None or axis is None or rank(places) != 1 or axis % dims == 1:
+    axis, positions = attribute(call_, "axis"), call_.arguments[1]
+    if dims is None or axis is None or rank(positions) != 1 or axis % dims == 1:
         return None
     if _grows(call_) and call_ not in versions.wanted_channels_last:
         return None
-    arguments = versions.channels_last(call_.arguments[0]), versions.original(places)
+    arguments = versions.channels_last(call_.arguments[0]), versions.original(positions)
     return {Version.CHANNELS_LAST: recall(call_, arguments, axis=last_position(axis, dims))}
 
 

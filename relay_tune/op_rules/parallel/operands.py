@@ -117,8 +117,8 @@ def _operand_axis(call_: Call, operand: Expr, axis: int) -> int | None:
     attribute_name = VECTOR_AXES.rule_of(call_)
     if attribute_name is not None and operand is call_.arguments[1]:
         return 0 if attribute(call_, attribute_name) % len(result) == axis else None
-    place = axis - len(result) + len(shape)
-    return place if place >= 0 else None
+    position = axis - len(result) + len(shape)
+    return position if position >= 0 else None
 
 
 def _is_same(left: Expr, right: Expr) -> bool:
@@ -132,19 +132,21 @@ def _joined_constants(
     constants: Sequence[np.ndarray], sizes: Sequence[int], axis: int | None, trailing: int
 ) -> Expr | None:
     """Constants after each other along an axis; one number stands for all elements of a part."""
-    place = 0 if axis is None else axis
+    position = 0 if axis is None else axis
     arrays = []
     for data, size in zip(constants, sizes, strict=True):
         if data.size == 1 and axis is None:
             data = data.reshape((1,) * (1 + trailing))
         if axis is None and data.ndim != 1 + trailing:
             return None
-        part = np.repeat(data, size, place) if data.shape[place] == 1 else data
-        if part.shape[place] != size:
+        part = np.repeat(data, size, position) if data.shape[position] == 1 else data
+        if part.shape[position] != size:
             return None
         arrays.append(part)
-    others = {(*each.shape[:place], *each.shape[place + 1 :], each.dtype.str) for each in arrays}
-    return constant_of(np.concatenate(arrays, place)) if len(others) == 1 else None
+    others = {
+        (*each.shape[:position], *each.shape[position + 1 :], each.dtype.str) for each in arrays
+    }
+    return constant_of(np.concatenate(arrays, position)) if len(others) == 1 else None
 
 
 def _joined_lookups(calls: Sequence[Call], axis: int) -> Expr | None:

@@ -95,7 +95,7 @@ def merge_bias(call_: Call) -> Expr | None:
         return None
     axis = attribute(inner, "axis") % dims
     others = [
-        size for place, size in enumerate(constant.shape, dims - constant.ndim) if place != axis
+        size for index, size in enumerate(constant.shape, dims - constant.ndim) if index != axis
     ]
     if call_.type != inner.type or constant.size > bias.size or any(size != 1 for size in others):
         return None

@@ -81,8 +81,8 @@ def split_to_slices(call_: Call) -> Expr | None:
     fields: list[Expr] = []
     for field in call_.type.fields:
         size = getattr(field, "shape", ())[axis]
-        low = tuple(begin if place == axis else 0 for place in range(len(dims)))
-        high = tuple(begin + size if place == axis else dim for place, dim in enumerate(dims))
+        low = tuple(begin if index == axis else 0 for index in range(len(dims)))
+        high = tuple(begin + size if index == axis else dim for index, dim in enumerate(dims))
         fields.append(slice_of(call_.arguments[0], low, high))
         begin += size
     return with_types(Tuple(tuple(fields)))

@@ -30,8 +30,8 @@ class Concatenations:
     def order(self, parts: Sequence[Expr], axis: int) -> list[int] | None:
         """The places of `parts` in a known concatenation of them along an axis, if there is one."""
         known = self._known.get((axis, frozenset(parts)))
-        places = {part: place for place, part in enumerate(parts)}
-        return None if known is None else [places[part] for part in known[0]]
+        positions = {part: index for index, part in enumerate(parts)}
+        return None if known is None else [positions[part] for part in known[0]]
 
     def of(self, parts: Sequence[Expr], axis: int) -> Expr:
         """The concatenation of `parts` along an axis."""

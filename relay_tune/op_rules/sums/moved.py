@@ -38,13 +38,15 @@ def _joined(pads: Sequence[Call], concatenations: Concatenations) -> Expr | None
         parts.setdefault((before, (static_shape(pad) or ())[axis] - after), []).append(
             pad.arguments[0]
         )
-    places = sorted(parts)
-    if any(left[1] != right[0] for left, right in zip(places, places[1:], strict=False)):
+    positions = sorted(parts)
+    if any(left[1] != right[0] for left, right in zip(positions, positions[1:], strict=False)):
         return None
-    added = [reduce(lambda left, right: call("add", left, right), parts[each]) for each in places]
+    added = [
+        reduce(lambda left, right: call("add", left, right), parts[each]) for each in positions
+    ]
     whole = concatenations.of(added, axis)
     widths = list(attribute(pads[0], "pad_width"))
-    widths[axis] = places[0][0], (static_shape(pads[0]) or ())[axis] - places[-1][1]
+    widths[axis] = positions[0][0], (static_shape(pads[0]) or ())[axis] - positions[-1][1]
     if not any(widths[axis]):
         return whole
     return recall(pads[0], (whole, *pads[0].arguments[1:]), pad_width=tuple(widths))

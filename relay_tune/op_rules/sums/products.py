@@ -59,7 +59,7 @@ def _rule(axes_of: ContractedAxes) -> TermRule:
         orders = (concatenations.order(*each) for each in zip(sides, axes, strict=True))
         order = next((each for each in orders if each is not None), range(len(products)))
         operands = [
-            concatenations.of([parts[place] for place in order], axis)
+            concatenations.of([parts[position] for position in order], axis)
             for parts, axis in zip(sides, axes, strict=True)
         ]
         return recall(products[0], operands)

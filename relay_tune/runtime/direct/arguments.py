@@ -54,13 +54,13 @@ class Arguments:
         self._symbol_numbers = count()
         forms = self._addresses([self._argument(type_) for type_ in types])
         symbols = new_words(next(self._symbol_numbers))
-        places = new_words(len(self._places), reversed(self._places))
+        positions = new_words(len(self._places), reversed(self._places))
         width = len(LeafColumn)
         self._ends = new_words(width * len(self._leaves))
         for number, leaf in enumerate(self._leaves):
             self._ends[width * number + 1 : width * (number + 1)] = list(leaf.words)
         self._starts = new_words(len(self._leaves))
-        self._kept += [symbols, places]
+        self._kept += [symbols, positions]
         words = {
             Call.ARGUMENT_COUNT: len(types),
             Call.FORMS: forms,
@@ -69,7 +69,7 @@ class Arguments:
             Call.STARTS: ctypes.addressof(self._starts),
             Call.SYMBOLS: ctypes.addressof(symbols),
             Call.SYMBOL_COUNT: len(symbols),
-            Call.PLACES: ctypes.addressof(places),
+            Call.PLACES: ctypes.addressof(positions),
             Call.PLACE_COUNT: len(self._places),
         }
         for word, value in words.items():
@@ -78,8 +78,8 @@ class Arguments:
         self._make_room(parts, FIRST_BYTES)
 
     def __del__(self) -> None:
-        for words, place in self._constructors:
-            ctypes.pythonapi.Py_DecRef(ctypes.cast(words[place], ctypes.py_object))
+        for words, offset in self._constructors:
+            ctypes.pythonapi.Py_DecRef(ctypes.cast(words[offset], ctypes.py_object))
 
     def make_more_room(self) -> None:
         """Twice the room that there is."""
@@ -161,8 +161,8 @@ class Arguments:
             fields = [self._part(field) for field in each.fields]
             name = ctypes.create_string_buffer(each.constructor.name.encode())
             self._kept.append(name)
-            place = ListForm.FORMS + width * number
-            form[place : place + width] = [
+            offset = ListForm.FORMS + width * number
+            form[offset : offset + width] = [
                 id(each.constructor),
                 ctypes.addressof(name),
                 each.layout.number,
@@ -170,7 +170,7 @@ class Arguments:
                 self._addresses(fields),
             ]
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(each.constructor))
-            self._constructors.append((form, place))
+            self._constructors.append((form, offset))
         return form
 
     def _array_words(self, type_: TensorType) -> tuple[int, int, int]:

@@ -50,11 +50,11 @@ def value_slots() -> dict[str, int]:
     constructor = Constructor("Sample", (), GlobalTypeVar("Sample"), 0)
     fields = (constructor,)
     value = ConstructorValue(constructor, fields)
-    places = {
+    offsets = {
         "value_constructor": _offset(value, constructor),
         "value_fields": _offset(value, fields),
     }
-    return {name: place for name, place in places.items() if place is not None}
+    return {name: offset for name, offset in offsets.items() if offset is not None}
 
 
 def numpy_function(number: int) -> int:
@@ -86,15 +86,15 @@ def _array_is_known(array: np.ndarray) -> bool:
 def _tuple_is_known(sample: tuple[object, ...]) -> bool:
     """Whether the length of a tuple and its items are found in it."""
     start = id(sample) + object.__basicsize__
-    found = [_word(start + WORD * place) for place in range(1 + len(sample))]
+    found = [_word(start + WORD * index) for index in range(1 + len(sample))]
     return found == [len(sample), *map(id, sample)]
 
 
 def _offset(instance: object, content: object) -> int | None:
     """Where an object has a reference to another one."""
-    for place in range(object.__basicsize__, type(instance).__basicsize__, WORD):
-        if _word(id(instance) + place) == id(content):
-            return place
+    for offset in range(object.__basicsize__, type(instance).__basicsize__, WORD):
+        if _word(id(instance) + offset) == id(content):
+            return offset
     return None
 
 

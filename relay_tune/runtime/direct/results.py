@@ -64,17 +64,17 @@ class Results:
         data = [n for n, part in parts.items() if not isinstance(part, TensorType)]
         opened = [n for n, part in parts.items() if is_open_type(part)]
         fixed = [n for n in parts if n not in {*data, *opened}]
-        places = {number: place for place, number in enumerate((*data, *opened, *fixed))}
+        positions = {number: index for index, number in enumerate((*data, *opened, *fixed))}
         cells = self._keep(new_words(len(data) + len(opened)))
         row = self._keep(new_words(len(parts)))
         table = (ctypes.c_uint64 * len(parts)).from_address(outputs)
         for number in (*data, *opened):
-            table[number] = cells + WORD * places[number]
+            table[number] = cells + WORD * positions[number]
         written = [
-            (outputs + WORD * n, row + WORD * places[n], *self._array_words(parts[n]))
+            (outputs + WORD * n, row + WORD * positions[n], *self._array_words(parts[n]))
             for n in fixed
         ]
-        steps = list(self._steps(type_, iter([places[n] for n in parts]), is_result=True))
+        steps = list(self._steps(type_, iter([positions[n] for n in parts]), is_result=True))
         words = {
             Call.FIXED: self._table(written),
             Call.FIXED_COUNT: len(fixed),

@@ -209,8 +209,8 @@ class CandidateRun:
         if not (math.isfinite(timing.seconds) and timing.seconds > 0):
             raise WrongAnswerError(f"took {timing.seconds} s, which cannot be")
         _check_zones({"input": self._memory.inputs, "scratch buffer": self._scratch})
-        for place in self._memory.all_places:
-            _check_zones({"output": place})
+        for position in self._memory.all_places:
+            _check_zones({"output": position})
         self._check_again()
         return timing
 

@@ -116,15 +116,15 @@ class ConstantCopies:
         are_numbers = all(array.dtype.kind == "f" for array in constants)
         is_filled = are_numbers and needed <= self._numbers
         addresses = [[int(array.ctypes.data) for array in constants]]
-        place = 0
+        position = 0
         for _ in range(count - 1):
             addresses.append([])
             for array, size in zip(constants, sizes, strict=True):
-                target = self._memory[place : place + array.nbytes]
+                target = self._memory[position : position + array.nbytes]
                 if not is_filled:
                     target[:] = array.reshape(-1).view(np.uint8)
                 addresses[-1].append(int(target.ctypes.data))
-                place += size
+                position += size
         if not is_filled:
             self._numbers = max(self._numbers, needed) if are_numbers else 0
         return addresses

@@ -28,8 +28,8 @@ def difference(found: Array, expected: Array, *, rounds_factors: bool = False) -
     found, expected = _wide(found), _wide(expected)
     finite = np.isfinite(expected)
     if not _same_specials(found, expected, finite):
-        place = int(np.argmax(np.isfinite(found).reshape(-1) != finite.reshape(-1)))
-        return _at(place, found, expected)
+        position = int(np.argmax(np.isfinite(found).reshape(-1) != finite.reshape(-1)))
+        return _at(position, found, expected)
     scale = float(np.abs(expected[finite]).max(initial=0.0))
     error = np.abs(np.where(finite, found, 0) - np.where(finite, expected, 0)).reshape(-1)
     if error.size == 0 or float(error.max()) <= tolerance * max(scale, 1e-30):

@@ -70,9 +70,9 @@ def _solved(
     coordinates: list[list[Scalar]] = [[] for _ in places]
     pairs = list(enumerate(zip(inverse.dimensions, places, strict=True)))
     pairs.sort(key=lambda pair: len(_start_terms(pair[1][0])))
-    for number, (dimension, place) in pairs:
+    for number, (dimension, position) in pairs:
         if isinstance(dimension, Digits):
-            found, needed = digit_values(dimension, place, values)
+            found, needed = digit_values(dimension, position, values)
             values |= found
             conditions += needed
             coordinates[number] = [found[axis] for axis, _ in dimension.axes]
@@ -151,7 +151,7 @@ def _phase_choices(inverse: Inverse) -> Iterator[tuple[Phase, ...]]:
 
 def _sum(target: Tensor, inverse: Inverse, value: Scalar, phases: Sequence[Phase]) -> _Sum:
     named: dict[Axis, Scalar] = {}
-    places: dict[Axis, Scalar] = {}
+    positions: dict[Axis, Scalar] = {}
     dimensions: list[tuple[Axis, ...]] = []
     reduced = [_fresh(axis, named) for axis in inverse.free]
     choices = iter(phases)
@@ -162,8 +162,8 @@ def _sum(target: Tensor, inverse: Inverse, value: Scalar, phases: Sequence[Phase
             continue
         phase, taps = next(choices)
         extent = phase_places(target.shape[number], phase, dimension.period)
-        place = Axis(f"q{number}", extent)
-        dimensions.append((place,))
+        position = Axis(f"q{number}", extent)
+        dimensions.append((position,))
         inner = {}
         for axis, (residue, distance) in taps.items():
             count = ceiling_quotient(axis.extent - residue, distance)
@@ -177,9 +177,9 @@ def _sum(target: Tensor, inverse: Inverse, value: Scalar, phases: Sequence[Phase
                 form = form.scale(-1).shift(count - 1)
             inner[axis] = (residue, distance, form)
             named[axis] = expression_of(form.scale(distance).shift(residue))
-        window = window_place(dimension, phase, variable(place), inner)
-        places[dimension.place] = named[dimension.place] = expression_of(window)
-    windowed = Windowed(simplify(value, named), places)
+        window = window_place(dimension, phase, variable(position), inner)
+        positions[dimension.place] = named[dimension.place] = expression_of(window)
+    windowed = Windowed(simplify(value, named), positions)
     return _Sum(tuple(phase for phase, _ in phases), tuple(dimensions), tuple(reduced), windowed)
 
 

@@ -151,13 +151,13 @@ def without_divisions(reading: Reading) -> Reading:
 
 
 def _renamed(reading: Reading, named: Mapping[Axis, Scalar], axes: Sequence[Axis]) -> Reading:
-    places = tuple(simplify(place, named) for place in reading.places)
-    return Reading(tuple(axes), places, simplify(reading.value, named))
+    positions = tuple(simplify(position, named) for position in reading.places)
+    return Reading(tuple(axes), positions, simplify(reading.value, named))
 
 
 def inverted(target: Tensor, reading: Reading) -> Inverse | None:
     """The inverse of a reading of `target`; None where an index is not affine or ambiguous."""
-    forms = [axis_affine(place) for place in reading.places]
+    forms = [axis_affine(position) for position in reading.places]
     solved: set[Axis] = set()
     taken: set[Axis] = set()
     found: dict[int, Digits | Windows] = {}
@@ -191,12 +191,12 @@ def _dimension(form: Affine, solved: set[Axis], order: Sequence[Axis]) -> Digits
         return _digits(form, new, known)
     if known.terms or is_symbolic(known.constant):
         return None
-    place = max(new, key=lambda axis: nominal(axis.extent))  # the first of the longest
-    step = form.coefficient(place)
-    taps = tuple((axis, form.coefficient(axis)) for axis in new if axis is not place)
+    position = max(new, key=lambda axis: nominal(axis.extent))  # the first of the longest
+    step = form.coefficient(position)
+    taps = tuple((axis, form.coefficient(axis)) for axis in new if axis is not position)
     if any(is_symbolic(factor) for factor in (step, *(factor for _, factor in taps))):
         return None
-    return Windows(place, step, taps, known.constant)
+    return Windows(position, step, taps, known.constant)
 
 
 def _digits(form: Affine, new: Sequence[Axis], known: Affine) -> Digits | None:

@@ -79,15 +79,15 @@ def made_safe(parts: Sequence[Windowed]) -> list[Scalar]:
 
 def _masked(part: Windowed) -> Scalar:
     value = part.value
-    for axis, place in part.windows.items():
-        for condition in (binary("ge", place, 0), binary("lt", place, axis.extent)):
+    for axis, position in part.windows.items():
+        for condition in (binary("ge", position, 0), binary("lt", position, axis.extent)):
             if decide(condition) is not True:
                 value = select(condition, value, literal(0.0, value.dtype))
     return value
 
 
 def _leaves(part: Windowed) -> bool:
-    return any(not _is_inside(place, axis.extent) for axis, place in part.windows.items())
+    return any(not _is_inside(position, axis.extent) for axis, position in part.windows.items())
 
 
 def _is_inside(place: Scalar, extent: int) -> bool:
@@ -161,12 +161,12 @@ def _padded(tensor: Tensor, room: Room) -> Tensor:
     """A tensor with zeros around it, so that all indices of a room exist."""
 
     def element(*axes: Scalar) -> Scalar:
-        places = [axis + low for axis, (low, _) in zip(axes, room, strict=True)]
-        value: Scalar = tensor[tuple(places)]
+        positions = [axis + low for axis, (low, _) in zip(axes, room, strict=True)]
+        value: Scalar = tensor[tuple(positions)]
         outside = literal(0.0 if is_float(tensor.dtype) else 0, tensor.dtype)
         condition: Scalar | None = None
-        for place, size in zip(places, tensor.shape, strict=True):
-            for side in (binary("ge", place, 0), binary("lt", place, size)):
+        for position, size in zip(positions, tensor.shape, strict=True):
+            for side in (binary("ge", position, 0), binary("lt", position, size)):
                 if decide(side) is not True:
                     condition = side if condition is None else binary("and", condition, side)
         return value if condition is None else select(condition, value, outside)

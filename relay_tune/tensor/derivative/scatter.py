@@ -56,7 +56,7 @@ def scattered(
             }
             named = _renamed(known, loops)
             for guard, value in entries:
-                _add(builder, target, [named(place) for place in places], guard, value, named)
+                _add(builder, target, [named(position) for position in places], guard, value, named)
 
     (output,) = procedure(name, read, [(tuple(shape), dtype)], write)
     return Scattered(

@@ -72,9 +72,9 @@ class Costs:
     def readers(self, known: Coefficients) -> dict[str, list[int]]:
         """For each coefficient the places of the observations whose cost depends on it there."""
         found: dict[str, list[int]] = {name: [] for name in FITTED}
-        for place, observation in enumerate(self._observations):
+        for index, observation in enumerate(self._observations):
             watched = _Watched(known)
             cost(observation, replace(self._machine, coefficients=watched))
             for name in watched.reads:
-                found[name].append(place)
+                found[name].append(index)
         return found

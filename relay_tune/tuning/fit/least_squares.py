@@ -109,18 +109,18 @@ def fitted(measured: Measured, costs: Costs, start: Coefficients) -> Coefficient
     known, values = start, costs.at(start)
     loss = measured.loss(values)
     readers = costs.readers(start)
-    places: Mapping[str, Sequence[int]] = readers
+    positions: Mapping[str, Sequence[int]] = readers
     for _ in range(STEPS):
-        slopes = _slopes(costs, known, values, places)
+        slopes = _slopes(costs, known, values, positions)
         found = _step(measured, costs, known, start, values, slopes, loss)
         if found is None:
             break
-        places = {name: np.flatnonzero(own).tolist() for name, own in _columns(slopes)}
+        positions = {name: np.flatnonzero(own).tolist() for name, own in _columns(slopes)}
         known, values, after = found
         is_done, loss = after > ENOUGH * loss, after
         if is_done:
             break
-    flat = {name: readers[name] for name in FITTED if readers[name] and not places[name]}
+    flat = {name: readers[name] for name in FITTED if readers[name] and not positions[name]}
     return _tried(measured, costs, known, start, values, loss, flat)
 
 
@@ -203,13 +203,13 @@ def _tried(
     flat: Mapping[str, Sequence[int]],
 ) -> Coefficients:
     """The same with better factors for coefficients without a slope, which some costs read."""
-    for name, places in flat.items():
+    for name, positions in flat.items():
         for factor in TRIED:
             value = getattr(known, name) * factor
             if not is_possible(name, value):
                 continue
             other, after = known.changed({name: value}), values.copy()
-            after[places] = costs.at(other, places)
+            after[positions] = costs.at(other, positions)
             smaller = _penalised(measured.loss(after), other, start)
             if smaller < WORTH_CHANGING * loss:
                 known, values, loss = other, after, smaller

@@ -52,12 +52,14 @@ class PairModel:
     ) -> None:
         self._terms = _terms(space, pairs)
         self._origin = origin
-        places, options = list(space.options), list(map(list, space.options.values()))
+        positions, options = list(space.options), list(map(list, space.options.values()))
 
         def genes(which: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             """The places of one layer of each term, and the genes of its precision there."""
-            found = [(places.index(layers[which]), precision) for layers, precision in self._terms]
-            own = [(place, options[place].index(precision)) for place, precision in found]
+            found = [
+                (positions.index(layers[which]), precision) for layers, precision in self._terms
+            ]
+            own = [(position, options[position].index(precision)) for position, precision in found]
             return np.array([p for p, _ in own]), np.array([g for _, g in own])
 
         (self._first, self._first_gene), (self._second, self._second_gene) = genes(0), genes(-1)

@@ -98,10 +98,10 @@ def broadcast_shapes(left: TensorType, right: TensorType) -> tuple[Dim, ...]:
         return left.shape
     dims: list[Dim] = []
     pairs = zip_longest(reversed(left.shape), reversed(right.shape), fillvalue=1)
-    for place, (first, second) in enumerate(pairs, start=1):
+    for index, (first, second) in enumerate(pairs, start=1):
         dim = broadcast_dims(first, second)
         if dim is None:
-            detail = f"dimension -{place} is {first} and {second}"
+            detail = f"dimension -{index} is {first} and {second}"
             remedy = "Sizes must be equal or 1, counted from the last axis; reshape one of the two."
             raise conflict("broadcast", left, right, detail, remedy, sizes=(first, second))
         dims.append(dim)

@@ -41,11 +41,11 @@ def strided_slice(attributes: Any, data: TensorType) -> Type:
     by_size = getattr(attributes, "slice_mode", "end") == "size"
     strides = () if by_size else tuple(attributes.strides or ())
     shape = list(data.shape)
-    for place, axis in enumerate(axes):
-        begin, end = attributes.begin[place], attributes.end[place]
+    for index, axis in enumerate(axes):
+        begin, end = attributes.begin[index], attributes.end[index]
         if by_size:
             end = None if end == -1 else begin + end
-        stride = (strides[place] if place < len(strides) else strides[-1]) if strides else 1
+        stride = (strides[index] if index < len(strides) else strides[-1]) if strides else 1
         if stride == 0:
             raise RelationError(f"the stride of axis {axis} is 0")
         shape[axis] = sliced_size(shape[axis], begin, end, stride)
@@ -89,8 +89,8 @@ def take(attributes: Any, data: TensorType, indices: TensorType) -> Type:
     _require_elements(attributes, data, data.shape[axis : axis + 1], indices)
     batch = getattr(attributes, "batch_dims", 0)
     batch = batch if batch >= 0 else batch + len(indices.shape)
-    for place in range(min(batch, axis)):
-        require_same_dim("take", data, indices, (place, place))
+    for index in range(min(batch, axis)):
+        require_same_dim("take", data, indices, (index, index))
     shape = (*data.shape[:axis], *indices.shape[batch:], *data.shape[axis + 1 :])
     return TensorType(shape, data.dtype)
 
@@ -122,7 +122,7 @@ def gather(attributes: Any, data: TensorType, indices: TensorType) -> Type:
 
 
 def _others(data: TensorType, axis: int) -> list[int]:
-    return [place for place in range(len(data.shape)) if place != axis]
+    return [index for index in range(len(data.shape)) if index != axis]
 
 
 @of_tensors
@@ -143,8 +143,8 @@ def gather_nd(attributes: Any, data: TensorType, indices: TensorType) -> Type:
     if first > len(data.shape):
         detail = f"{first} coordinates for {len(data.shape)} dimensions"
         raise conflict("gather_nd", data, indices, detail)
-    for place in range(first - count):
-        require_same_dim("gather_nd", data, indices, (place, place + 1))
+    for index in range(first - count):
+        require_same_dim("gather_nd", data, indices, (index, index + 1))
     return TensorType((*indices.shape[1:], *data.shape[first:]), data.dtype)
 
 
@@ -190,8 +190,8 @@ def one_hot(attributes: Any, indices: TensorType) -> Type:
     rank = len(indices.shape)
     if not -1 <= attributes.axis <= rank:
         raise RelationError(f"axis {attributes.axis} is out of range for {type_text(indices)}")
-    place = rank if attributes.axis == -1 else attributes.axis
-    shape = (*indices.shape[:place], attributes.depth, *indices.shape[place:])
+    position = rank if attributes.axis == -1 else attributes.axis
+    shape = (*indices.shape[:position], attributes.depth, *indices.shape[position:])
     return TensorType(shape, attributes.dtype)
 
 

@@ -105,8 +105,10 @@ def _channel_vectors(
     rule: str, data: TensorType, vectors: Sequence[Type], axis: int, context: RelationContext
 ) -> TensorType:
     """Check or solve that each vector has the size of `axis`; the type of such a vector."""
-    place = normalize_axis(axis, len(data.shape), data)
-    expected = TensorType((data.shape[place],), data.dtype)
+    position = normalize_axis(axis, len(data.shape), data)
+    expected = TensorType((data.shape[position],), data.dtype)
     for vector in vectors:
-        require_shape(f"{rule} along axis {place} of {type_text(data)}", vector, expected, context)
+        require_shape(
+            f"{rule} along axis {position} of {type_text(data)}", vector, expected, context
+        )
     return expected

@@ -28,15 +28,15 @@ def reduced_axes(
         return tuple(range(rank))
     given = (axis,) if isinstance(axis, int) else axis
     chosen = {normalize_axis(one, rank, tensor) for one in given}
-    return tuple(place for place in range(rank) if (place in chosen) != exclude)
+    return tuple(index for index in range(rank) if (index in chosen) != exclude)
 
 
 def reduced_shape(tensor: TensorType, attributes: Any) -> tuple[Dim, ...]:
     """The shape after a reduction with attributes axis, keepdims and exclude."""
     axes = set(reduced_axes(attributes.axis, getattr(attributes, "exclude", False), tensor))
     if attributes.keepdims:
-        return tuple(1 if place in axes else dim for place, dim in enumerate(tensor.shape))
-    return tuple(dim for place, dim in enumerate(tensor.shape) if place not in axes)
+        return tuple(1 if index in axes else dim for index, dim in enumerate(tensor.shape))
+    return tuple(dim for index, dim in enumerate(tensor.shape) if index not in axes)
 
 
 @of_tensor

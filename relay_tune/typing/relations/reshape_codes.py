@@ -46,10 +46,10 @@ def check_same_count(data: TensorType, source: Sequence[Dim], target: Sequence[D
 def _expand(data: TensorType, codes: tuple[Dim, ...], allow_zero: bool) -> list[Dim]:
     """The target with all codes but -1 replaced by sizes."""
     target: list[Dim] = []
-    axis = place = 0
-    while place < len(codes):
-        code = codes[place]
-        place += 1
+    axis = position = 0
+    while position < len(codes):
+        code = codes[position]
+        position += 1
         if code == -2:
             target += data.shape[axis:]
             axis = len(data.shape)
@@ -57,8 +57,8 @@ def _expand(data: TensorType, codes: tuple[Dim, ...], allow_zero: bool) -> list[
             target.append(multiply(_axis(data, axis, codes), _axis(data, axis + 1, codes)))
             axis += 2
         elif code == -4:
-            target += _split(data, axis, codes, place)
-            axis, place = axis + 1, place + 2
+            target += _split(data, axis, codes, position)
+            axis, position = axis + 1, position + 2
         else:
             copied = code == 0 and not allow_zero
             target.append(_axis(data, axis, codes) if copied else _size(code, codes))

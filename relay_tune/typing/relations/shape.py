@@ -84,9 +84,9 @@ def expand_dims(attributes: Any, data: TensorType) -> Type:
     rank = len(data.shape)
     if not -rank - 1 <= attributes.axis <= rank:
         raise RelationError(f"axis {attributes.axis} is out of range for {type_text(data)}")
-    place = attributes.axis if attributes.axis >= 0 else rank + 1 + attributes.axis
+    position = attributes.axis if attributes.axis >= 0 else rank + 1 + attributes.axis
     ones = (1,) * getattr(attributes, "num_newaxis", 1)
-    return TensorType((*data.shape[:place], *ones, *data.shape[place:]), data.dtype)
+    return TensorType((*data.shape[:position], *ones, *data.shape[position:]), data.dtype)
 
 
 @of_tensor
@@ -231,10 +231,10 @@ def _broadcast_onto(data: TensorType, target: TensorType) -> TensorType:
     if len(data.shape) > len(target.shape):
         raise RelationError(f"{type_text(data)} has more dimensions than {type_text(target)}")
     result = broadcast_shapes(data, target)
-    for place, (dim, wanted) in enumerate(zip(result, target.shape, strict=True)):
+    for index, (dim, wanted) in enumerate(zip(result, target.shape, strict=True)):
         if wanted == 1 and dim != 1:
             raise RelationError(
                 f"{type_text(data)} does not broadcast to {type_text(target)}: "
-                f"dimension {place} is {dim}, not 1"
+                f"dimension {index} is {dim}, not 1"
             )
     return TensorType(result, target.dtype)

@@ -118,7 +118,7 @@ def translate_size(node: OnnxNode, build: Builder) -> Expr:
 
 def translate_range(node: OnnxNode, build: Builder) -> Expr:
     """start, start + delta, ... below limit."""
-    bounds = [node.input(place) for place in range(3)]
+    bounds = [node.input(index) for index in range(3)]
     if not all(is_known(each) for each in bounds):
         return _open_range(build, *bounds)
     start, limit, delta = (
@@ -190,7 +190,7 @@ def translate_one_hot(node: OnnxNode, build: Builder) -> Expr:
     if axis < rank:
         places = build.call("expand_dims", places, axis=1, num_newaxis=rank - axis)
     chosen = build.call("equal", build.call("expand_dims", indices, axis=axis), places)
-    off, on = (_element(build, values, place) for place in (0, 1))
+    off, on = (_element(build, values, position) for position in (0, 1))
     return build.call("where", chosen, on, off)
 
 
@@ -226,10 +226,10 @@ _WINDOWS: Mapping[str, tuple[float, ...]] = {
 def translate_window(node: OnnxNode, build: Builder) -> Expr:
     """Hann, Hamming and Blackman windows: sums of cosines."""
     dtype = dtype_name(node.integer("output_datatype", 1), "the result")
-    size, places = _window_places(build, node.input(0))
+    size, indices = _window_places(build, node.input(0))
     if not node.flag("periodic", 1):
         size = build.call("maximum", build.call("subtract", size, build.like(1, size)), _one(build))
-    turns = build.call("divide", places, size)
+    turns = build.call("divide", indices, size)
     angle = build.call("multiply", turns, build.like(2 * np.pi, turns))
     window: Expr = build.call("zeros_like", angle)
     for turn, amplitude in enumerate(_WINDOWS[node.operator]):
@@ -248,8 +248,8 @@ def _window_places(build: Builder, given: Expr) -> tuple[Expr, Expr]:
     """How many elements a window has, and 0, 1, ... for them, both float64."""
     if not is_known(given):
         size = cast_to(build, build.call("reshape", given, newshape=()), "int64")
-        places = range_at_run_time(build, build.constant(0), size)
-        return cast_to(build, size, "float64"), cast_to(build, places, "float64")
+        indices = range_at_run_time(build, build.constant(0), size)
+        return cast_to(build, size, "float64"), cast_to(build, indices, "float64")
     count = int(known_scalar(given, "the size"))
     if count < 1:
         raise ModelError(f"a window needs a positive size, not {count}.")

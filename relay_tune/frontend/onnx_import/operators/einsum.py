@@ -131,8 +131,8 @@ def _diagonal(build: Builder, data: Expr, labels: Labels) -> Operand:
 def _joined(build: Builder, operands: Sequence[Operand], output: Labels) -> Operand:
     """All operands as one, whose labels are those of the output."""
     result = operands[0]
-    for place, operand in enumerate(operands[1:], start=2):
-        later = {label for each in operands[place:] for label in each.labels}
+    for index, operand in enumerate(operands[1:], start=2):
+        later = {label for each in operands[index:] for label in each.labels}
         result = _pair(build, result, operand, later.union(output))
     return _summed(build, result, set(output))
 

@@ -68,8 +68,8 @@ def translate_affine_grid(node: OnnxNode, build: Builder) -> Expr:
     if count not in (2, 3) or rank_of(theta) != 3 or shape_of(theta)[1:] != (count, count + 1):
         raise ModelError("theta must be [batch, 2, 3] for 2 spatial axes, [batch, 3, 4] for 3.")
     check_size((count + 1) * prod(sizes), dtype_of(theta))
-    places = [_coordinates(size, node.flag("align_corners", 0)) for size in sizes]
-    grid = np.meshgrid(*places, indexing="ij")
+    positions = [_coordinates(size, node.flag("align_corners", 0)) for size in sizes]
+    grid = np.meshgrid(*positions, indexing="ij")
     rows = np.stack([*(axis.reshape(-1) for axis in reversed(grid)), np.ones(prod(sizes))])
     moved = build.call("nn.matmul", theta, build.constant(rows, dtype_of(theta)))
     moved = build.call("transpose", moved, axes=(0, 2, 1))

@@ -138,12 +138,12 @@ def _is_whole(dim: Dim, bounds: tuple[int, int, int]) -> bool:
 def _forward(dim: Dim, start: int, end: int, step: int) -> tuple[int, int, int]:
     """Bounds with a positive step; on a reversed axis where the step was negative."""
     if isinstance(dim, int):
-        places = range(*slice(start, end, step).indices(dim))
-        if not places:
+        indices = range(*slice(start, end, step).indices(dim))
+        if not indices:
             return 0, 0, 1
         if step > 0:
-            return places[0], places[-1] + 1, min(step, dim)
-        return dim - 1 - places[0], dim - places[-1], min(-step, dim)
+            return indices[0], indices[-1] + 1, min(step, dim)
+        return dim - 1 - indices[0], dim - indices[-1], min(-step, dim)
     if step < 0:
         return 0, _OPEN_END, min(-step, _OPEN_END)
     return max(start, -_OPEN_END), min(end, _OPEN_END), min(step, _OPEN_END)

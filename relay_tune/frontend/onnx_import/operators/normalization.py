@@ -35,7 +35,7 @@ from relay_tune.op.elements import wide_dtype
 
 def translate_batch_normalization(node: OnnxNode, build: Builder) -> list[Expr | None]:
     """Normalisation of channels by given statistics, or by those of the batch in training."""
-    data, scale, bias, mean, variance = (node.input(place) for place in range(5))
+    data, scale, bias, mean, variance = (node.input(index) for index in range(5))
     epsilon = node.number("epsilon", 1e-5)
     if node.opset < 7 and not node.flag("is_test", 0):
         raise UnsupportedOperatorError("batch normalization in training mode is not supported.")
@@ -43,7 +43,7 @@ def translate_batch_normalization(node: OnnxNode, build: Builder) -> list[Expr |
         raise UnsupportedOperatorError("batch normalization with spatial=0 is not supported.")
     if node.opset >= 14 and node.flag("training_mode", 0):
         return _train(node, build, epsilon)
-    if any(node.wants(place) for place in range(1, 5)):
+    if any(node.wants(index) for index in range(1, 5)):
         raise UnsupportedOperatorError("statistics as outputs need training_mode=1.")
     if rank_of(data) >= 2 and len({dtype_of(each) for each in node.all_inputs()}) == 1:
         momentum = node.number("momentum", 0.9)
@@ -80,7 +80,7 @@ def _train(node: OnnxNode, build: Builder, epsilon: float) -> list[Expr | None]:
     """The result, the running mean, and the running variance."""
     data, mean, variance = node.input(0), node.input(3), node.input(4)
     momentum, dtype = node.number("momentum", 0.9), wide_dtype(dtype_of(data))
-    vectors = [cast_to(build, node.input(place), dtype) for place in range(1, 5)]
+    vectors = [cast_to(build, node.input(position), dtype) for position in range(1, 5)]
     channels = _with_channels_of(build, cast_to(build, data, dtype), vectors[0])
     normal = build.call(
         "nn.batch_norm",
@@ -92,8 +92,8 @@ def _train(node: OnnxNode, build: Builder, epsilon: float) -> list[Expr | None]:
         momentum=momentum,
     )
     running = [
-        _running(build, old, build.item(normal, place), momentum)
-        for place, old in ((1, mean), (2, variance))
+        _running(build, old, build.item(normal, position), momentum)
+        for position, old in ((1, mean), (2, variance))
     ]
     return [cast_to(build, build.item(normal, 0), dtype_of(data)), *running]
 
@@ -107,7 +107,7 @@ def _running(build: Builder, old: Expr, new: Expr, momentum: float) -> Expr:
 
 def translate_instance_normalization(node: OnnxNode, build: Builder) -> Expr:
     """Normalisation of each channel of each example."""
-    data, scale, bias = (node.input(place) for place in range(3))
+    data, scale, bias = (node.input(index) for index in range(3))
     axes = tuple(range(2, rank_of(data)))
     if not axes:
         raise ModelError(f"expects at least 3 dimensions, but the input has {rank_of(data)}.")
@@ -199,7 +199,7 @@ def translate_rms_normalization(node: OnnxNode, build: Builder) -> Expr:
 
 def translate_group_normalization(node: OnnxNode, build: Builder) -> Expr:
     """Normalisation of groups of channels; scale and bias are per group before version 21."""
-    data, scale, bias = (node.input(place) for place in range(3))
+    data, scale, bias = (node.input(index) for index in range(3))
     groups = node.integer("num_groups")
     if rank_of(data) < 2:
         raise ModelError(f"expects at least 2 dimensions, but the input has {rank_of(data)}.")

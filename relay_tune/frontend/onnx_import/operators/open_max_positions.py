@@ -61,14 +61,14 @@ def _with_elements(
     """A spatial axis, behind those that were split before, as windows and their elements."""
     steps = build.constant(np.arange(windows.size[axis]) * windows.dilations[axis])
     taps = build.call("add", build.call("expand_dims", starts, axis=1), steps)
-    place = 2 + 2 * axis
-    found = build.call("take", data, _clipped(build, taps, last), axis=place)
+    position = 2 + 2 * axis
+    found = build.call("take", data, _clipped(build, taps, last), axis=position)
     if windows.dilations[axis] == 1:
         return found  # what is outside became an element at the border, which the window has, too
     is_before = build.call("less", taps, build.constant(0))
     is_outside = build.call("logical_or", is_before, build.call("greater", taps, last))
     lowest = build.like(lowest_value(dtype_of(data)), data)
-    mask = _before_axes(build, is_outside, rank_of(data) - place - 1)
+    mask = _before_axes(build, is_outside, rank_of(data) - position - 1)
     return build.call("where", mask, lowest, found)
 
 

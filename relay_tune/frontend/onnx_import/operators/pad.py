@@ -45,8 +45,8 @@ def translate_pad(node: OnnxNode, build: Builder) -> Expr:
     data = _cut(build, data, widths)
     for axis, (before, after) in enumerate(_added(widths)):
         if before or after:
-            places = _places(static_dim(shape_of(data)[axis]), before, after, mode)
-            data = build.call("take", data, build.constant(places, "int64"), axis=axis)
+            positions = _places(static_dim(shape_of(data)[axis]), before, after, mode)
+            data = build.call("take", data, build.constant(positions, "int64"), axis=axis)
     return data
 
 
@@ -120,8 +120,8 @@ def _pads(node: OnnxNode, build: Builder, rank: int) -> tuple[tuple[Dim, ...], t
 
 def _widths(pads: Sequence[int], axes: Sequence[int], rank: int) -> list[tuple[int, int]]:
     widths = [(0, 0)] * rank
-    for place, axis in enumerate(axes):
-        widths[axis] = (pads[place], pads[place + len(axes)])
+    for index, axis in enumerate(axes):
+        widths[axis] = (pads[index], pads[index + len(axes)])
     return widths
 
 

@@ -30,7 +30,7 @@ def real_bias(build: Builder, bias: Expr, scales: tuple[Expr, Expr]) -> Expr:
 def translate_qlinear_matmul(node: OnnxNode, build: Builder) -> Expr:
     """A product of quantized matrices, quantized again; scales of rows and of columns."""
     left, left_scale, left_zero, right, right_scale, right_zero, scale, zero = (
-        node.input(place) for place in range(8)
+        node.input(index) for index in range(8)
     )
     rows = max(rank_of(left) - 2, 0)
     real = matrix_product(
@@ -44,7 +44,7 @@ def translate_qlinear_matmul(node: OnnxNode, build: Builder) -> Expr:
 def translate_qlinear_conv(node: OnnxNode, build: Builder) -> Expr:
     """A convolution of quantized integers, quantized again; scales of channels."""
     data, scale, zero, weight, weight_scale, weight_zero, out_scale, out_zero = (
-        node.input(place) for place in range(8)
+        node.input(index) for index in range(8)
     )
     real = convolution(
         node,

@@ -71,9 +71,9 @@ def translate_recurrent(node: OnnxNode, build: Builder) -> list[Expr | None]:
         raise ModelError(f"the weights are not made for {len(directions)} direction(s).")
     outputs: list[list[Expr]] = []
     finals: list[State] = []
-    for place, backwards in enumerate(directions):
-        cell = _cell(node, build, place, len(directions))
-        start = _initial_state(node, build, sequence, place, batch_first)
+    for index, backwards in enumerate(directions):
+        cell = _cell(node, build, index, len(directions))
+        start = _initial_state(node, build, sequence, index, batch_first)
         run = _run if sequence.few else _run_as_function
         rows, final = run(build, cell, sequence, start, backwards)
         outputs.append(rows)
@@ -215,8 +215,8 @@ def _packed(
     results: list[Expr | None] = [None]
     if node.wants(0):
         results[0] = _all_steps(build, sequence, outputs)
-    for place in range(len(finals[0])):
-        last = [final[place] for final in finals]
+    for index in range(len(finals[0])):
+        last = [final[index] for final in finals]
         results.append(
             build.call("stack", build.tuple_of(last), axis=1 if sequence.batch_first else 0)
         )

@@ -148,8 +148,8 @@ def gru_step(cell: Cell, projected: Expr, state: State) -> State:
     (hidden,) = state
     product = cell.recurrent(hidden, 0, 3 if cell.reset_after else 2)
     update, reset = (
-        cell.activate(0, cell.add(cell.gate(projected, place), cell.gate(product, place)))
-        for place in range(2)
+        cell.activate(0, cell.add(cell.gate(projected, index), cell.gate(product, index)))
+        for index in range(2)
     )
     if cell.reset_after:
         inner = cell.multiply(reset, cell.gate(product, 2))

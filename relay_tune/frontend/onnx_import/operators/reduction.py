@@ -268,11 +268,11 @@ def _softmax(build: Builder, data: Expr, axis: int) -> Expr:
 def _hardmax(build: Builder, data: Expr, axis: int) -> Expr:
     """1 at the first largest element along the axis, 0 elsewhere."""
     found = build.call("argmax", data, axis=(axis,), keepdims=True)
-    places, behind = positions(build, data, axis), rank_of(data) - axis - 1
+    indices, behind = positions(build, data, axis), rank_of(data) - axis - 1
     if behind:
-        places = build.call("expand_dims", places, axis=1, num_newaxis=behind)
+        indices = build.call("expand_dims", indices, axis=1, num_newaxis=behind)
     return cast_to(
-        build, build.call("equal", cast_to(build, found, "int64"), places), dtype_of(data)
+        build, build.call("equal", cast_to(build, found, "int64"), indices), dtype_of(data)
     )
 
 

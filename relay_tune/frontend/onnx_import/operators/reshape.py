@@ -71,7 +71,7 @@ def reshape_to(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
 def reshape_with_rest(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
     """`data` with the sizes `target`, one of which may be INFER: what is left of the elements."""
     source = shape_of(data)
-    codes = [_code(source, place, dim) for place, dim in enumerate(target)]
+    codes = [_code(source, index, dim) for index, dim in enumerate(target)]
     if codes.count(INFER) <= 1 and 0 not in target:
         return _of_shape(build, build.call("reshape", data, newshape=tuple(codes)), target)
     result = reshaped(tensor_type(data), tuple(target), True)
@@ -83,9 +83,9 @@ def reshape_with_rest(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr
     data = build.call("squeeze", data, axis=ones) if ones else data
     for step in steps:
         data = build.call("reshape", data, newshape=tuple(step))
-    for place, dim in enumerate(result):
+    for index, dim in enumerate(result):
         if dim == 1:
-            data = build.call("expand_dims", data, axis=place)
+            data = build.call("expand_dims", data, axis=index)
     return data
 
 
@@ -176,7 +176,7 @@ def flatten_to_matrix(build: Builder, data: Expr, axis: int) -> Expr:
         return build.call("reshape", data, newshape=(INFER, columns))
     if rows is not None and rows > 0:
         return build.call("reshape", data, newshape=(rows, INFER))
-    sizes = [known_size(build, data, place) for place in range(len(shape))]
+    sizes = [known_size(build, data, index) for index in range(len(shape))]
     parts = (size_product(build, sizes[:axis]), size_product(build, sizes[axis:]))
     return reshape_to_sizes(build, data, parts)
 
@@ -225,9 +225,9 @@ def _steps_by_groups(source: Sequence[Dim], target: Sequence[Dim]) -> list[list[
 
 def _with_joined_sizes(shape: Sequence[Dim]) -> Iterator[list[Dim]]:
     """The shape with two neighbours of known size as one, wherever there are such."""
-    for place, (one, other) in enumerate(pairwise(shape)):
+    for index, (one, other) in enumerate(pairwise(shape)):
         if isinstance(one, int) and isinstance(other, int):
-            yield [*shape[:place], one * other, *shape[place + 2 :]]
+            yield [*shape[:index], one * other, *shape[index + 2 :]]
 
 
 def _codes_by_groups(source: Sequence[Dim], target: Sequence[Dim]) -> list[int] | None:

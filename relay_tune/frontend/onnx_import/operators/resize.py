@@ -225,7 +225,7 @@ def _regions(node: OnnxNode, count: int, sampling: Sampling) -> list[tuple[float
         raise ModelError(
             f"the region of interest has {len(values)} numbers instead of {2 * count}."
         )
-    return [(values[place], values[place + count]) for place in range(count)]
+    return [(values[index], values[index + count]) for index in range(count)]
 
 
 def _scaled_target(
@@ -292,9 +292,9 @@ def _weighted_sum(build: Builder, data: Expr, taps: Taps, axis: int) -> Expr:
             f"interpolation of {dtype_of(data)} is not supported; only of floating-point numbers."
         )
     total: Expr | None = None
-    for places, weights in zip(taps.places, taps.weights, strict=True):
+    for positions, weights in zip(taps.places, taps.weights, strict=True):
         factor = build.constant(weights.reshape(_column(data, axis)), dtype_of(data))
-        term = build.call("multiply", _taken(build, data, places, axis), factor)
+        term = build.call("multiply", _taken(build, data, positions, axis), factor)
         total = term if total is None else build.call("add", total, term)
     if total is None:
         raise ModelError("the interpolation has no terms.")

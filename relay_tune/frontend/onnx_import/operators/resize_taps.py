@@ -58,11 +58,11 @@ def axis_taps(axis: Axis, sampling: Sampling) -> Taps:
     if sampling.coordinates == "tf_crop_and_resize":
         outside = (coordinates < 0) | (coordinates > axis.length - 1)
     if sampling.mode == "nearest":
-        places = _nearest(coordinates, sampling.rounding, axis.scale)[None, :]
-        weights = np.ones(places.shape)
+        positions = _nearest(coordinates, sampling.rounding, axis.scale)[None, :]
+        weights = np.ones(positions.shape)
     else:
-        places, weights = _interpolated(axis, coordinates, sampling)
-    clipped = np.clip(places, 0, max(axis.length - 1, 0)).astype(np.int64)
+        positions, weights = _interpolated(axis, coordinates, sampling)
+    clipped = np.clip(positions, 0, max(axis.length - 1, 0)).astype(np.int64)
     return Taps(clipped, weights, outside)
 
 
@@ -131,12 +131,12 @@ def _interpolated(
     base = np.ceil(coordinates) - 1
     distances = np.abs(offsets - (coordinates - base)) * spread
     weights = _linear(distances) if kernel_radius == 1 else _cubic(distances, sampling.cubic)
-    places = base + offsets
+    positions = base + offsets
     if sampling.exclude_outside:
-        weights = np.where((places >= 0) & (places < axis.length), weights, 0)
+        weights = np.where((positions >= 0) & (positions < axis.length), weights, 0)
     if sampling.exclude_outside or sampling.antialias:
         weights = weights / weights.sum(axis=0)
-    return places, weights
+    return positions, weights
 
 
 def _linear(distance: np.ndarray) -> np.ndarray:

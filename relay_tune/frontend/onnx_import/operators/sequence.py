@@ -49,19 +49,19 @@ MAXIMUM_LENGTH = 4096
 
 def _known_place(position: Expr, length: int) -> int:
     """A known position, counted from the front."""
-    place = known_integer(position, "the position")
-    if not -length <= place < length:
-        raise ModelError(f"position {place} is out of range for a sequence of {length} elements.")
-    return place % length
+    index = known_integer(position, "the position")
+    if not -length <= index < length:
+        raise ModelError(f"position {index} is out of range for a sequence of {length} elements.")
+    return index % length
 
 
 def _place(build: Builder, position: Expr, sequence: Expr) -> Expr:
     """A position in a list that may count from its end, as an int32 scalar from the front."""
-    place = cast_to(build, build.call("reshape", position, newshape=()), "int32")
+    index = cast_to(build, build.call("reshape", position, newshape=()), "int32")
     if is_known(position) and known_integer(position, "the position") >= 0:
-        return place
-    behind = build.call("add", place, called("length", TensorType((), "int32"), sequence))
-    return build.call("where", build.call("less", place, build.like(0, place)), behind, place)
+        return index
+    behind = build.call("add", index, called("length", TensorType((), "int32"), sequence))
+    return build.call("where", build.call("less", index, build.like(0, index)), behind, index)
 
 
 def _joined(build: Builder, fields: Sequence[Expr]) -> Tuple:
@@ -117,10 +117,10 @@ def translate_insert(node: OnnxNode, build: Builder) -> Expr:
     fields = known_fields(build, sequence)
     if fields is None or (position is not None and not is_known(position)):
         return _inserted(build, sequence, value, position)
-    place = len(fields)
-    if position is not None and known_integer(position, "the position") != place:
-        place = _known_place(position, len(fields))
-    return _joined(build, [*fields[:place], value, *fields[place:]])
+    index = len(fields)
+    if position is not None and known_integer(position, "the position") != index:
+        index = _known_place(position, len(fields))
+    return _joined(build, [*fields[:index], value, *fields[index:]])
 
 
 def _inserted(build: Builder, sequence: Expr, value: Expr, position: Expr | None) -> Expr:
@@ -149,8 +149,8 @@ def translate_erase(node: OnnxNode, build: Builder) -> Expr:
         return called("erase", type_of(elements), elements, _place(build, last, elements))
     if not fields:
         raise ModelError("an empty sequence has no element to erase.")
-    place = len(fields) - 1 if position is None else _known_place(position, len(fields))
-    return _joined(build, fields[:place] + fields[place + 1 :])
+    index = len(fields) - 1 if position is None else _known_place(position, len(fields))
+    return _joined(build, fields[:index] + fields[index + 1 :])
 
 
 def translate_concat(node: OnnxNode, build: Builder) -> Expr:
@@ -211,7 +211,7 @@ def translate_split(node: OnnxNode, build: Builder) -> Expr:
 def _bounds(split: Expr | None, size: int) -> list[tuple[int, int]]:
     """Where the parts begin and end."""
     if split is None:
-        return [(place, place + 1) for place in range(min(size, MAXIMUM_LENGTH + 1))]
+        return [(index, index + 1) for index in range(min(size, MAXIMUM_LENGTH + 1))]
     sizes = known_array(split, "the input split")
     if sizes.ndim == 0:
         step = int(sizes)

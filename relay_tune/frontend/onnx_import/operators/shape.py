@@ -57,8 +57,8 @@ def translate_reshape(node: OnnxNode, build: Builder) -> Expr:
     if not are_known(target):
         return reshape_by_vector(build, data, shape, target, allow_zero)
     sizes = [
-        _copied(source, place) if dim == 0 and not allow_zero else dim
-        for place, dim in enumerate(target)
+        _copied(source, index) if dim == 0 and not allow_zero else dim
+        for index, dim in enumerate(target)
     ]
     if sizes.count(-1) > 1 or any(isinstance(size, int) and size < -1 for size in sizes):
         raise ModelError(f"the new shape {shape_text(target)} is not a shape.")
@@ -234,7 +234,7 @@ def _split_sizes(node: OnnxNode, build: Builder, total: Dim) -> tuple[Dim, ...]:
     if not 1 <= count <= max(total, 1) and count != len(node.wanted):
         raise ModelError(f"an axis of size {total} cannot be split into {count} parts.")
     part = -(-total // count)
-    return tuple(max(0, min(part, total - place * part)) for place in range(count))
+    return tuple(max(0, min(part, total - index * part)) for index in range(count))
 
 
 def translate_tile(node: OnnxNode, build: Builder) -> Expr:

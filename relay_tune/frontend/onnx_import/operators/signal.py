@@ -40,7 +40,7 @@ def translate_mel_weight_matrix(node: OnnxNode, build: Builder) -> Expr:
     dtype = dtype_name(node.integer("output_datatype", 1), "the attribute output_datatype")
     names = ("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz")
     count, length, rate, lowest, highest = (
-        known_scalar(node.input(place), f"the input {name}") for place, name in enumerate(names)
+        known_scalar(node.input(index), f"the input {name}") for index, name in enumerate(names)
     )
     if min(count, length, rate) < 1 or not 0 <= lowest < highest <= rate / 2:
         raise ModelError("the inputs describe no triangles between 0 and half of the sample rate.")
@@ -71,8 +71,8 @@ def translate_dft(node: OnnxNode, build: Builder) -> Expr:
     length = _length(node, build, data, axis)
     if isinstance(length, int):
         data = _resized(build, data, axis, length)
-    order = (*(place for place in range(rank - 1) if place != axis), axis, rank - 1)
-    back = tuple(int(place) for place in np.argsort(order))
+    order = (*(position for position in range(rank - 1) if position != axis), axis, rank - 1)
+    back = tuple(int(position) for position in np.argsort(order))
     moved = build.call("transpose", data, axes=order)
     real, imaginary = _parts(build, moved)
     tables: Sequence[Expr]
@@ -95,7 +95,7 @@ def _real_inverse(node: OnnxNode, build: Builder, data: Expr, axis: int) -> Expr
     given = node.optional(1)
     length = 2 * (bins - 1) if given is None else known_integer(given, "the input dft_length")
     wanted = _checked_length(length) // 2 + 1
-    order = (*(place for place in range(rank - 1) if place != axis), axis, rank - 1)
+    order = (*(position for position in range(rank - 1) if position != axis), axis, rank - 1)
     moved = build.call("transpose", _resized(build, data, axis, wanted), axes=order)
     real, imaginary = _parts(build, moved)
     if imaginary is None:
@@ -111,7 +111,7 @@ def _real_inverse(node: OnnxNode, build: Builder, data: Expr, axis: int) -> Expr
         for part, table in zip((real, imaginary), tables, strict=True)
     ]
     values = build.call("add", *parts)
-    back = tuple(int(place) for place in np.argsort(order))
+    back = tuple(int(position) for position in np.argsort(order))
     return build.call("transpose", build.call("expand_dims", values, axis=rank - 1), axes=back)
 
 
@@ -121,10 +121,10 @@ def _transformed_axis(node: OnnxNode, rank: int) -> int:
     else:
         axis = node.optional(2)
         given = -2 if axis is None else known_integer(axis, "the input axis")
-    place = checked_axis(given, rank)
-    if rank < 2 or place == rank - 1:
+    position = checked_axis(given, rank)
+    if rank < 2 or position == rank - 1:
         raise ModelError("the last axis holds real and imaginary parts; it is not transformed.")
-    return place
+    return position
 
 
 def _length(node: OnnxNode, build: Builder, data: Expr, axis: int) -> Dim:
@@ -169,8 +169,8 @@ def _parts(build: Builder, data: Expr) -> tuple[Expr, Expr | None]:
     if count not in (1, 2):
         raise ModelError(f"the last axis must have the size 1 or 2, not {count}.")
     parts = [
-        build.call("take", data, build.constant(place, "int64"), axis=rank_of(data) - 1)
-        for place in range(count)
+        build.call("take", data, build.constant(index, "int64"), axis=rank_of(data) - 1)
+        for index in range(count)
     ]
     return parts[0], parts[1] if count == 2 else None
 

@@ -173,10 +173,10 @@ def translate_lstm(node: OnnxNode, build: Builder) -> list[Expr | None]:
 
     Data keep their digits: onnxruntime rounds the input, and each state, to bytes.
     """
-    given = [node.optional(place) for place in range(12)]
+    given = [node.optional(position) for position in range(12)]
     weights = [
-        _real_gates(build, node.input(place), *given[first : first + 2])
-        for place, first in ((1, 8), (2, 10))
+        _real_gates(build, node.input(position), *given[first : first + 2])
+        for position, first in ((1, 8), (2, 10))
     ]
     inner = replace(standard(node, given[0], *weights, *given[3:8]), operator="LSTM")
     return translate_recurrent(inner, build)

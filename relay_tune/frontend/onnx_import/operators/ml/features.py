@@ -82,8 +82,8 @@ def translate_binarizer(node: OnnxNode, build: Builder) -> Expr:
 
 def translate_feature_extractor(node: OnnxNode, build: Builder) -> Expr:
     """Some elements of the last axis; a vector becomes a matrix of one row."""
-    data, places = node.input(0), node.input(1)
-    chosen = build.call("reshape", places, newshape=(-1,))
+    data, positions = node.input(0), node.input(1)
+    chosen = build.call("reshape", positions, newshape=(-1,))
     if rank_of(data) == 1:
         data = build.call("expand_dims", data, axis=0)
     return build.call("take", data, chosen, axis=rank_of(data) - 1)
@@ -128,9 +128,9 @@ def translate_label_encoder(node: OnnxNode, build: Builder) -> Expr:
     column = build.call("expand_dims", compared, axis=rank_of(data))
     reached = build.call("greater_equal", column, build.constant(keys))
     count = build.call("sum", cast_to(build, reached, "int64"), axis=(rank_of(data),))
-    place = build.call("maximum", shifted_down(build, count), build.like(0, count))
-    found = build.call("take", build.constant(values), place, axis=0, mode="clip")
-    key = build.call("take", build.constant(keys), place, axis=0, mode="clip")
+    position = build.call("maximum", shifted_down(build, count), build.like(0, count))
+    found = build.call("take", build.constant(values), position, axis=0, mode="clip")
+    key = build.call("take", build.constant(keys), position, axis=0, mode="clip")
     result = build.call("where", build.call("equal", key, compared), found, default)
     nan = values[np.isnan(keys)] if keys.dtype.kind == "f" else values[:0]
     if nan.size and node.opset >= 4:
