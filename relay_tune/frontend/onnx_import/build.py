@@ -121,8 +121,12 @@ class Builder:
     def once(self, value: Expr) -> Expr:
         """A value that is computed in this scope, though only functions inside of it may read it.
 
-        Each call of such a function would compute it otherwise.
+        Each call of such a function would compute it otherwise. What is made of constants alone,
+        and sizes, which are known by other ways, stay as they are.
         """
+        is_known = value in self.symbolic or value in self.narrow
+        if isinstance(value, Var) or is_known or not free_vars(value):
+            return value
         return self._variable(value, None)
 
     def _variable(self, value: Expr, annotation: TensorType | None) -> Var:

@@ -231,7 +231,12 @@ class GraphTranslator:
             refuse_narrow(self.build, "A subgraph", outputs)
             return outputs
 
-        return Subgraph(len(graph.node), len(graph.input), len(graph.output), run)
+        def bind_captured() -> None:
+            names = [name for node in graph.node for name in names_read(node)]
+            for name in dict.fromkeys([*names, *(output.name for output in graph.output)]):
+                scope.bind_once(name, self.build.once)
+
+        return Subgraph(len(graph.node), len(graph.input), len(graph.output), run, bind_captured)
 
     def _define_and_run(
         self, graph: GraphProto, arguments: Sequence[Expr | None], inner: GraphScope

@@ -63,6 +63,7 @@ def translate_loop(node: OnnxNode, build: Builder, enter: Enter) -> Sequence[Exp
         raise ModelError("the body of the loop does not fit the values that it carries.")
     if _is_known(loop):
         return _written_out(loop)
+    body.bind_captured()
     if loop.collected == 0:
         return open_loop(build, loop.limit, loop.condition, carried, body.run)
     begins = loop.condition is None or isinstance(loop.condition, Constant)

@@ -44,6 +44,7 @@ def open_loop(
     result = TupleType(tuple(types))
     loop = variable("loop", FuncType((ROUND_TYPE, GO_TYPE, *types), result))
     following_round = build.call("add", count, build.constant(1, "int64"))
+    limit = None if limit is None else build.once(limit)
     with build.scope() as binding:
         condition, *following = body(parameters)
         following = [converted(build, v, t) for v, t in zip(following, types, strict=True)]

@@ -6,6 +6,7 @@ Sequences that are long, or as long as only a run knows, are scanned by a recurs
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, checked_axis, rank_of, shape_of
@@ -101,6 +102,8 @@ def _as_function(
     ruler: _Sequence,
 ) -> tuple[Sequence[Expr], list[Expr]]:
     count = len(state)
+    body.bind_captured()
+    sequences = [replace(each, data=build.once(each.data)) for each in sequences]
 
     def step(number: Expr, values: Sequence[Expr]) -> tuple[Sequence[Expr], Sequence[Expr]]:
         outputs = body.run((*values, *(each.element(build, number) for each in sequences)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 
@@ -42,15 +42,29 @@ class GraphScope:
         """The value called `name`, None for the empty name; raises ModelError if there is none."""
         if not name:
             return None
+        scope = self._with(name)
+        if scope is None:
+            raise ModelError(
+                f"the value {name!r} is used before it is computed.",
+                notes=(
+                    "Nodes must be sorted, without cycles, and every value must have a source.",
+                ),
+            )
+        return scope.values[name]
+
+    def bind_once(self, name: str, bind: Callable[[Expr], Expr]) -> None:
+        """Call what `bind` makes of a value by its name here; nothing if there is none yet."""
+        scope = self._with(name)
+        value = None if scope is None else scope.values[name]
+        if value is not None:
+            self.values[name] = bind(value)
+
+    def _with(self, name: str) -> GraphScope | None:
+        """The innermost scope that has a value of this name."""
         scope: GraphScope | None = self
-        while scope is not None:
-            if name in scope.values:
-                return scope.values[name]
+        while scope is not None and name not in scope.values:
             scope = scope.parent
-        raise ModelError(
-            f"the value {name!r} is used before it is computed.",
-            notes=("Nodes must be sorted, without cycles, and every value must have a source.",),
-        )
+        return scope
 
     def define(self, name: str, value: Expr | None) -> None:
         """Name a value; raises ModelError if the name is taken."""

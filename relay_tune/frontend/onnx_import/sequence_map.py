@@ -59,6 +59,7 @@ def translate_sequence_map(node: OnnxNode, build: Builder, enter: Enter) -> Sequ
 def _mapped_list(build: Builder, inputs: Sequence[Expr], body: Subgraph) -> list[Expr]:
     lists = [_as_list(build, each) for each in inputs if is_sequence(type_of(each))]
     parameters = [variable(f"list{n}", type_of(each)) for n, each in enumerate(lists)]
+    body.bind_captured()
     first = variable("first", inner_type(type_of(lists[0])))
     others = variable("others", type_of(lists[0]))
     with build.scope() as binding:

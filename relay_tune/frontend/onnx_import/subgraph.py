@@ -17,12 +17,17 @@ MAXIMUM_UNROLLED_NODES = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Subgraph:
-    """A body: how many nodes, inputs and outputs it has, and `run`, which translates it anew."""
+    """A body: how many nodes, inputs and outputs it has.
+
+    `run` translates it anew. `bind_captured` is called before, where it becomes a function that is
+    called several times: what it reads of the graphs around is computed once then.
+    """
 
     size: int
     input_count: int
     output_count: int
     run: Callable[[Sequence[Expr | None]], list[Expr]]
+    bind_captured: Callable[[], None]
 
     def can_be_unrolled(self, rounds: int) -> bool:
         """Whether so many copies of the body are not too many."""

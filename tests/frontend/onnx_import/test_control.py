@@ -15,6 +15,7 @@ from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from relay_tune.ir.expr import If
 from relay_tune.ir.traversal import post_order
 from relay_tune.runtime.interpreter.interpret import interpret
+from tests.frontend.onnx_import.conftest import onnxruntime_outputs
 
 Check = Callable[..., None]
 
@@ -220,6 +221,38 @@ def test_open_loop_that_collects_in_each_round(check: Check, rounds: int) -> Non
         np.testing.assert_allclose(last, 8 * X, rtol=1e-5)
         np.testing.assert_allclose(rows[:, 0], np.arange(2, 9)[:, None] * X, rtol=1e-5)
         np.testing.assert_array_equal(numbers, np.arange(7))
+
+
+LOOP_OF_OUTER_VALUES = """<ir_version: 8, opset_import: ["": 16]>
+    g (float[1, 3] x, int64 n) => (float y, float rows) {
+        go = Constant<value = bool {1}>()
+        e = Exp(x)
+        y, rows = Loop(n, go, x) <body = b (int64 i, bool c, float t) => (co, to, row) {
+            co = Identity(c)
+            to = Add(t, e)
+            row = Mul(to, e) }> }"""
+SCAN_OF_OUTER_VALUES = """<ir_version: 8, opset_import: ["": 16]>
+    g (float[1, 3] x, float[n, 3] z) => (float y, float rows) {
+        e = Exp(x)
+        s = Exp(z)
+        y, rows = Scan<num_scan_inputs = 1, body = b (float[1, 3] t, float[3] r) =>
+          (float[1, 3] to, float[1, 3] row) {
+            u = Mul(t, e)
+            to = Add(u, r)
+            row = Identity(to) }>(x, s) }"""
+
+
+@pytest.mark.parametrize("text", [LOOP_OF_OUTER_VALUES, SCAN_OF_OUTER_VALUES])
+def test_what_a_body_reads_of_the_graph_around_is_computed_once(text: str) -> None:
+    model = onnx.parser.parse_model(text)
+    last = np.array(4) if "Loop" in text else np.full((4, 3), 0.3, np.float32)
+    built = build(from_onnx(model), threads=1)
+    expected = onnxruntime_outputs(model, {"x": X, ("n" if "Loop" in text else "z"): last})
+    for actual, wanted in zip(built(X, last), expected, strict=True):
+        np.testing.assert_allclose(actual, wanted, rtol=1e-5)
+    events = built.trace(X, last, runs=1).events
+    exponentials = sum("exp " in each.title for each in events)
+    assert exponentials == text.count("Exp(")
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 4])

@@ -11,6 +11,7 @@ import pytest
 from onnx import numpy_helper
 
 from relay_tune.building.build import build
+from relay_tune.errors import RelayError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from tests.frontend.onnx_import.conftest import onnxruntime_outputs
 
@@ -193,6 +194,18 @@ CASES: dict[str, tuple[str, int, dict[str, Any], dict[str, tuple[Any, ...]]]] = 
         {"s": floats(4), "t": floats(4)},
         {"x": ((2, 4, "n", "m"),)},
     ),
+    "groups of channels of any number": (
+        "g (float[b, c, h, w] x) => (float y) { y = GroupNormalization<num_groups=2>(x, s, t) }",
+        18,
+        {"s": floats(2), "t": floats(2)},
+        {"x": ((2, "even", "n", "m"),)},
+    ),
+    "groups of as many channels as there are scales": (
+        "g (float[b, c, h] x) => (float y) { y = GroupNormalization<num_groups=2>(x, s, t) }",
+        21,
+        {"s": floats(4), "t": floats(4)},
+        {"x": (("n", 4, "long"),)},
+    ),
     "the first largest": (
         "g (float[b, n] x) => (float y) { y = Hardmax<axis=1>(x) }",
         17,
@@ -288,7 +301,26 @@ CASES: dict[str, tuple[str, int, dict[str, Any], dict[str, tuple[Any, ...]]]] = 
     ),
 }
 
-SIZES = ({"n": 1, "m": 1, "long": 5}, {"n": 5, "m": 3, "long": 9}, {"n": 9, "m": 12, "long": 20})
+SIZES = (
+    {"n": 1, "m": 1, "long": 5, "even": 2},
+    {"n": 5, "m": 3, "long": 9, "even": 8},
+    {"n": 9, "m": 12, "long": 20, "even": 6},
+)
+
+
+def test_squeeze_without_axes_takes_an_open_size_for_no_one() -> None:
+    text = """g (float[n, 1, 3, 1] x) => (float y) { a = Relu(x)
+      y = Squeeze(a) }"""
+    model = model_of(text, 17, {})
+    program = build(from_onnx(model), threads=1)
+    for count in (2, 5, 0):
+        x = floats(count, 1, 3, 1)
+        (expected,) = onnxruntime_outputs(model, {"x": x})
+        np.testing.assert_array_equal(program(x), expected)
+    with pytest.raises(RelayError, match="y: dyn.reshape"):
+        program(floats(1, 1, 3, 1))
+    fixed = build(from_onnx(model, shapes={"x": (1, 1, 3, 1)}), threads=1)
+    assert fixed(floats(1, 1, 3, 1)).shape == (3,)
 
 
 def test_differences_of_neighbours_also_of_none() -> None:

@@ -13,10 +13,9 @@ from relay_tune.frontend.onnx_import.build import (
     dtype_of,
     rank_of,
     shape_of,
-    static_dim,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import known_sizes, with_size
+from relay_tune.frontend.onnx_import.open_sizes import known_sizes, size_quotient, with_size
 from relay_tune.frontend.onnx_import.operators.activation import scaled, shifted
 from relay_tune.frontend.onnx_import.operators.convolution import along_axis
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
@@ -112,8 +111,7 @@ def translate_instance_normalization(node: OnnxNode, build: Builder) -> Expr:
     if not axes:
         raise ModelError(f"expects at least 3 dimensions, but the input has {rank_of(data)}.")
     normal = _standardized(build, data, axes, node.number("epsilon", 1e-5))[0]
-    vectors = (along_axis(build, each, rank_of(data), 1) for each in (scale, bias))
-    return _affine(build, normal, *vectors)
+    return _affine(build, normal, *_along(build, (scale, bias), rank_of(data)))
 
 
 def _standardized(
@@ -203,25 +201,27 @@ def translate_group_normalization(node: OnnxNode, build: Builder) -> Expr:
     groups = node.integer("num_groups")
     if rank_of(data) < 2:
         raise ModelError(f"expects at least 2 dimensions, but the input has {rank_of(data)}.")
-    channels = static_dim(shape_of(data)[1])
-    if groups < 1 or channels % groups:
-        raise ModelError(f"{groups} groups do not divide {channels} channels.")
-    if node.opset < 21:
-        scale, bias = (
-            build.call("repeat", each, repeats=channels // groups, axis=0) for each in (scale, bias)
-        )
-    stash = dtype_of(data)
     if node.opset >= 21:
-        stash = _stash_dtype(node, stash)
-    batch, _, *sizes = known_sizes(build, data)
-    cut = reshape_to_known(
-        build, cast_to(build, data, stash), (batch, groups, channels // groups, *sizes)
-    )
+        data = _with_channels_of(build, data, scale)
+    batch, channels, *sizes = known_sizes(build, data)
+    if groups < 1 or (isinstance(channels, int) and channels % groups):
+        raise ModelError(f"{groups} groups do not divide {channels} channels.")
+    stash = _stash_dtype(node, dtype_of(data)) if node.opset >= 21 else dtype_of(data)
+    parts = (batch, groups, size_quotient(build, channels, groups), *sizes)
+    cut = reshape_to_known(build, cast_to(build, data, stash), parts)
     axes = tuple(range(2, rank_of(cut)))
     normal = _standardized(build, cut, axes, node.number("epsilon", 1e-5))[0]
-    normal = reshape_like_source(build, cast_to(build, normal, dtype_of(data)), data)
-    vectors = (along_axis(build, each, rank_of(data), 1) for each in (scale, bias))
-    return _affine(build, normal, *vectors)
+    normal = cast_to(build, normal, dtype_of(data))
+    if node.opset < 21:
+        normal = _affine(build, normal, *_along(build, (scale, bias), rank_of(cut)))
+        return reshape_like_source(build, normal, data)
+    normal = reshape_like_source(build, normal, data)
+    return _affine(build, normal, *_along(build, (scale, bias), rank_of(data)))
+
+
+def _along(build: Builder, vectors: Sequence[Expr], rank: int) -> list[Expr]:
+    """Vectors that broadcast along axis 1 of tensors of `rank` axes."""
+    return [along_axis(build, each, rank, 1) for each in vectors]
 
 
 def translate_lrn(node: OnnxNode, build: Builder) -> Expr:

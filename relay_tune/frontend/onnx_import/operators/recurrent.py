@@ -77,7 +77,7 @@ def translate_recurrent(node: OnnxNode, build: Builder) -> list[Expr | None]:
         run = _run if sequence.few else _run_as_function
         rows, final = run(build, cell, sequence, start, backwards)
         outputs.append(rows)
-        finals.append(final)
+        finals.append(_of_rows_with_steps(build, sequence, final))
     return _packed(node, build, sequence, outputs, finals)
 
 
@@ -202,6 +202,16 @@ def _masked(
     within = build.call("expand_dims", longer, axis=1)
     row = build.call("where", within, new[0], build.like(0, new[0]))
     return row, tuple(build.call("where", within, a, b) for a, b in zip(new, old, strict=True))
+
+
+def _of_rows_with_steps(build: Builder, sequence: _Sequence, final: State) -> State:
+    """The last state, which is 0 for rows without a step, as onnxruntime has it."""
+    lengths = sequence.lengths
+    if lengths is None or (isinstance(lengths, Constant) and np.all(lengths.data > 0)):
+        return final
+    has_steps = build.call("greater", lengths, build.like(0, lengths))
+    has_steps = build.call("expand_dims", has_steps, axis=1)
+    return tuple(build.call("where", has_steps, s, build.like(0, s)) for s in final)
 
 
 def _packed(

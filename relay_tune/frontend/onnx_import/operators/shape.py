@@ -22,7 +22,7 @@ from relay_tune.frontend.onnx_import.build import (
     static_shape,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import are_known
+from relay_tune.frontend.onnx_import.open_sizes import Size, are_known, axis_size, size_vector
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.open_slice import part_of_axis
 from relay_tune.frontend.onnx_import.operators.reshape import (
@@ -44,8 +44,9 @@ from relay_tune.frontend.onnx_import.run_time_axes import (
 )
 from relay_tune.frontend.onnx_import.symbolic import vector_dims
 from relay_tune.frontend.onnx_import.symbolic_rules import is_equal
-from relay_tune.ir.dim import Dim, shape_text
+from relay_tune.ir.dim import Dim, UnknownDim, shape_text
 from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract
+from relay_tune.ir.dim_order import is_never_negative
 from relay_tune.ir.expr import Expr
 
 
@@ -125,7 +126,11 @@ def _axes(node: OnnxNode) -> tuple[int, ...] | None:
 
 
 def translate_squeeze(node: OnnxNode, build: Builder) -> Expr:
-    """Without axes of size 1: all of them where none are given, or an empty list."""
+    """Without axes of size 1: all of them where none are given, or an empty list.
+
+    Of axes that are not given, those of open sizes stay: a run where such a size is 1 is an error,
+    since the result would have another rank.
+    """
     data, run_time_axes = node.input(0), _run_time_axes(node)
     if run_time_axes is not None:
         return _squeezed_at_run_time(build, data, run_time_axes)
@@ -137,7 +142,31 @@ def translate_squeeze(node: OnnxNode, build: Builder) -> Expr:
     wrong = [axis for axis in axes if isinstance(shape[axis], int) and shape[axis] != 1]
     if wrong:
         raise ModelError(f"axis {wrong[0]} has the size {shape[wrong[0]]}, not 1.")
+    if not given and any(map(_may_be_one, shape)):
+        return _squeezed_unless_one(build, data)
     return build.call("squeeze", data, axis=axes) if axes else data
+
+
+def _may_be_one(dim: Dim) -> bool:
+    """Whether a size is open, and perhaps 1."""
+    return isinstance(dim, UnknownDim) or not (
+        isinstance(dim, int) or is_never_negative(subtract(dim, 2))
+    )
+
+
+def _squeezed_unless_one(build: Builder, data: Expr) -> Expr:
+    """Without the axes whose size is the number 1; no tensor has the shape where another is 1."""
+    sizes: list[Size] = []
+    dims = [dim for dim in shape_of(data) if dim != 1]
+    for axis, dim in enumerate(shape_of(data)):
+        if _may_be_one(dim):
+            size = axis_size(build, data, axis)
+            is_one = build.call("equal", size, build.like(1, size))
+            sizes.append(build.call("where", is_one, build.like(0, size), size))
+        elif dim != 1:
+            sizes.append(dim)
+    vector = size_vector(build, sizes)
+    return build.with_shape(reshaped_at_run_time(build, data, vector), dims)
 
 
 def _squeezed_at_run_time(build: Builder, data: Expr, axes: Expr) -> Expr:

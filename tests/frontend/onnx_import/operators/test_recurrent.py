@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,14 @@ def floats(*shape: int) -> np.ndarray:
     return RANDOM.standard_normal(shape).astype(np.float32)
 
 
-def inputs_of(operator: str, directions: int, lengths: bool) -> list[np.ndarray | None]:
+def inputs_of(operator: str, directions: int, lengths: Sequence[int]) -> list[np.ndarray | None]:
     width = GATES[operator] * HIDDEN
     inputs: list[np.ndarray | None] = [
         floats(TIME, BATCH, FEATURES),
         floats(directions, width, FEATURES),
         floats(directions, width, HIDDEN),
         floats(directions, 2 * width),
-        np.array([4, 2, 3], np.int32) if lengths else None,
+        np.array(lengths, np.int32) if lengths else None,
         floats(directions, BATCH, HIDDEN),
     ]
     if operator == "LSTM":
@@ -35,7 +35,11 @@ def inputs_of(operator: str, directions: int, lengths: bool) -> list[np.ndarray 
 
 
 def check_recurrent(
-    check_node: Check, operator: str, direction: str, lengths: bool = False, **attributes: Any
+    check_node: Check,
+    operator: str,
+    direction: str,
+    lengths: Sequence[int] = (),
+    **attributes: Any,
 ) -> None:
     directions = 2 if direction == "bidirectional" else 1
     check_node(
@@ -51,13 +55,19 @@ def check_recurrent(
     )
 
 
-@pytest.mark.parametrize("lengths", [False, True])
+@pytest.mark.parametrize("lengths", [(), (4, 2, 3)])
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("operator", ["RNN", "GRU", "LSTM"])
 def test_directions_and_lengths(
-    check_node: Check, operator: str, direction: str, lengths: bool
+    check_node: Check, operator: str, direction: str, lengths: Sequence[int]
 ) -> None:
     check_recurrent(check_node, operator, direction, lengths)
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+@pytest.mark.parametrize("operator", ["RNN", "GRU", "LSTM"])
+def test_rows_without_a_step_end_in_zeros(check_node: Check, operator: str, direction: str) -> None:
+    check_recurrent(check_node, operator, direction, lengths=(4, 0, 3))
 
 
 def test_reset_gate_after_the_product(check_node: Check) -> None:
