@@ -51,6 +51,26 @@ def algorithms(module: Module) -> set[str]:
     return {str(algorithm) for plan in plans for algorithm in plan.algorithms}
 
 
+def test_rows_of_an_open_batch_run_in_blocks() -> None:
+    """A depthwise convolution and a 1x1 one, whose image leaves the second cache for few images."""
+    text = (
+        "def @main(%x: Tensor[(n, 30, 30, 48), float32], %d: Tensor[(3, 3, 48, 1), float32],"
+        " %v: Tensor[(1, 1, 48, 16), float32]) {"
+        "  %0 = nn.conv2d(%x, %d, groups=48, channels=48, "
+        'data_layout="NHWC", kernel_layout="HWOI");'
+        f"  nn.conv2d(nn.relu(%0), %v, {CHANNELS_LAST})"
+        "}"
+    )
+    weights = {"d": RNG.standard_normal((3, 3, 48, 1)), "v": RNG.standard_normal((1, 1, 48, 16))}
+    module = BindParameters({k: v.astype("float32") for k, v in weights.items()})(parse(text))
+    assert any("rows" in name for name in algorithms(module))
+    for threads in (1, 2):
+        model = build(module, threads=threads)
+        for images in (1, 2, 3, 5, 9):
+            x = RNG.standard_normal((images, 30, 30, 48)).astype("float32")
+            np.testing.assert_allclose(model(x), interpret(module, x), rtol=1e-4, atol=1e-4)
+
+
 def test_tiles_are_offered() -> None:
     assert any("winograd" in name for name in algorithms(convolution("padding=[1, 1]")))
 

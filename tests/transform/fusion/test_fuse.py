@@ -239,6 +239,22 @@ def test_depthwise_and_1x1_convolution_share_a_kernel(typed: Any, assert_same_me
     assert_same_meaning(before, after)
 
 
+def test_depthwise_and_1x1_convolutions_of_an_open_batch_share_a_kernel(typed: Any) -> None:
+    data = LARGE.replace("(1, 66, 66", "(n, 30, 30")
+    text = f"({data}, {MIX}) {{ nn.relu(nn.conv2d({DEPTHWISE}, %v, {NHWC})) }}"
+    together = [["nn.conv2d", "add", "nn.relu", "nn.conv2d", "nn.relu"]]
+    assert kernels(Fuse()(typed(text, "w", "v"))) == together
+    alone = text.replace("(n, 30", "(1, 30")
+    assert kernels(Fuse()(typed(alone, "w", "v"))) != together
+
+
+def test_1x1_convolutions_of_many_weights_stay_apart(typed: Any) -> None:
+    many = MIX.replace("64, 8)", "64, 1024)")
+    text = f"({LARGE}, {many}) {{ nn.conv2d({DEPTHWISE}, %v, {NHWC}) }}"
+    found = kernels(Fuse()(typed(text, "w", "v")))
+    assert found == [["nn.conv2d", "add", "nn.relu"], ["nn.conv2d"]]
+
+
 def test_convolutions_of_other_forms_stay_apart(typed: Any) -> None:
     small = (LARGE.replace("66, 66", "34, 66"), MIX, DEPTHWISE, "%v")
     wide = (LARGE, MIX.replace("(1, 1, 64", "(3, 3, 64"), DEPTHWISE, "%v, padding=[1, 1]")

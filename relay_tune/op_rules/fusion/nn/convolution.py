@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from math import prod
 
+from relay_tune.ir.dim import UNKNOWN
+from relay_tune.ir.dim_arithmetic import product
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.op_rules.fusion.rule import FusionRule, Rows
@@ -26,6 +28,21 @@ blocks of rows, microseconds. In float32, 2 MB of second cache: 32 channels of 1
 (82 and 83), with 384 of 14x14 neither (66 and 68). In bytes, 1 MB of second cache: 32 channels of
 112x112 64 and 142, 96 of 56x56 64 and 81, 144 of 56x56 87 and 171; blocks of rows have no dot
 products.
+"""
+
+FEW_IMAGES = 8
+"""So many images are taken to be there where only a run knows how many.
+
+Open batches of 1 to 16 images in blocks of rows take, by what they take one layer after the other,
+one and two threads, 2 MB of second cache: 112x112x32 to 16 channels .71 to .74, 56x56x144 to 24 .79
+to .88, 28x28x192 to 32 .82 to 1.01, 14x14x384 to 64 .86 to .96, 14x14x576 to 96 .87 to .95.
+"""
+
+MOST_WEIGHTS = 256 << 10
+"""Bytes of weights that each block of rows reads again.
+
+As above: 7x7x384 to 160 (240 KB) .89 to 1.16, 14x14x512 to 128 (256 KB) .91 to 1.28, 7x7x576 to
+160 .99 to 1.37, 7x7x960 to 160 1.01 to 1.36.
 """
 
 
@@ -46,28 +63,35 @@ def _has_two_dimensions(call: Call) -> bool:
 
 def _is_depthwise(call: Call) -> bool:
     """Whether the call convolves each channel of an image, channels last, by itself."""
-    shape = static_shape(call.arguments[0])
-    if shape is None or attribute(call, "data_layout") != "NHWC":
+    data = tensor_type(call.arguments[0])
+    if data is None or attribute(call, "data_layout") != "NHWC":
         return False
-    return 1 < int(attribute(call, "groups")) == shape[-1]
+    return 1 < int(attribute(call, "groups")) == data.shape[-1]
 
 
 def _is_large(image: Expr) -> bool:
-    shape, type_ = static_shape(image), tensor_type(image)
-    if shape is None or type_ is None:
+    """Whether images are large; a few of them where only a run knows how many there are."""
+    type_ = tensor_type(image)
+    if type_ is None:
         return False
-    return prod(shape) * DTYPES[type_.dtype].itemsize >= LEAST_IMAGE
+    dtype = DTYPES[type_.dtype]
+    images = 1 if isinstance(type_.shape[0], int) or dtype.itemsize == 1 else FEW_IMAGES
+    elements = images * prod(size for size in type_.shape if isinstance(size, int))
+    return elements * dtype.itemsize >= LEAST_IMAGE
 
 
 def _mixes_channels(call: Call) -> bool:
     """Whether the call is a product of each pixel's channels with the same weights."""
-    data, result = static_shape(call.arguments[0]), static_shape(call)
+    data, result = tensor_type(call.arguments[0]), tensor_type(call)
     weight = static_shape(call.arguments[1])
-    if data is None or result is None or weight is None:
+    if data is None or result is None or weight is None or UNKNOWN in data.shape:
         return False
     if attribute(call, "data_layout") != "NHWC" or attribute(call, "groups") != 1:
         return False
-    return data[:-1] == result[:-1] and prod(weight) == data[-1] * result[-1]
+    count = prod(weight)
+    one_pixel = product((data.shape[-1], result.shape[-1])) == count
+    same_pixels = data.shape[:-1] == result.shape[:-1]
+    return one_pixel and same_pixels and count * DTYPES[data.dtype].itemsize < MOST_WEIGHTS
 
 
 def _leaves_gaps(call: Call) -> bool:
