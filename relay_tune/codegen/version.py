@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-CODE_VERSION = "22"
+CODE_VERSION = "23"
 """Counted up when generated code changes so much that old measurements no longer hold."""

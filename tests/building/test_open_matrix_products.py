@@ -34,7 +34,7 @@ def @main(%x: Tensor[(n, m, 256), uint8], %w: Tensor[(256, 256), int8]) {
 }
 """
 CASES = {
-    "dense": (DENSE, (256, 256), [(1, n, 256) for n in (1, 7, 15, 16, 17, 31, 33, 50)]),
+    "dense": (DENSE, (256, 256), [(1, n, 256) for n in (1, 7, 15, 16, 17, 31, 33, 50, 97)]),
     "two sizes": (DENSE, (256, 256), [(3, 5, 256), (2, 40, 256), (9, 13, 256)]),
     "images": (IMAGES, (256, 256, 1, 1), [(n, 256, 7, 7) for n in (1, 2, 5, 9)]),
     "whole registers": (WHOLE, (256, 256), [(n, 784, 256) for n in (1, 2, 3)]),

@@ -19,7 +19,7 @@ from relay_tune.op.lower import lower_function
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule
-from relay_tune.schedule.loops.open_axes import edge_tiles
+from relay_tune.schedule.loops.open_axes import edge_tiles, register_tiles
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
@@ -122,8 +122,26 @@ def test_the_tiles_behind_the_last_whole_one_cover_the_rest_once(tile: int, lane
         assert covered == list(range(n))
 
 
+@pytest.mark.parametrize("registers", [1, 2, 5])
+@pytest.mark.parametrize("step", [1, 49])
+def test_registers_behind_the_last_whole_tile_hold_the_rest_once(registers: int, step: int) -> None:
+    rows = symbolic_size(Symbol("n"), 100) * step
+    tiles = list(register_tiles(rows, 16 * registers, 16))
+    for n in range(1, 16 * registers * 2 + 1):
+        count = n * step
+        covered = list(range(count // (16 * registers) * 16 * registers))
+        for edge in tiles:
+            base, extent = (size_value(dim_of(x), {"n": n}) for x in (edge.base, edge.extent))
+            if _holds(edge.runs, n):
+                covered += range(base, base + extent)
+                assert edge.registers == (-(-extent // 16) if count >= 16 else 0)
+        assert covered == list(range(count))
+
+
 def _holds(condition: Scalar, n: int) -> bool:
     assert isinstance(condition, Binary)
+    if condition.operation == "and":
+        return _holds(condition.left, n) and _holds(condition.right, n)
     left, right = (
         size_value(dim_of(side.value), {"n": n})  # type: ignore[attr-defined]
         for side in (condition.left, condition.right)

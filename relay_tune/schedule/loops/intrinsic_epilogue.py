@@ -13,22 +13,32 @@ from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 from relay_tune.schedule.loops.loop_shapes import loop_over
 from relay_tune.schedule.loops.prefetch.fetch import Turns
 from relay_tune.schedule.loops.tile_points import TilePosition
-from relay_tune.tensor.expression import Axis, Binary, Scalar, binary
+from relay_tune.tensor.expression import Axis, Binary, Scalar, binary, index_value
 from relay_tune.tensor.loops import Block, Branch, Buffer, Let, LoopKind, Statement, Store
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads, replace_nodes, sub_expressions, substitute
 
 
-def register_starts(rows: int, register_rows: int) -> list[int]:
-    """Where the registers of a tile with so many rows begin.
+def register_starts(place: TilePosition, register_rows: int) -> list[int]:
+    """Where the registers of a tile along its rows begin.
 
     The last one ends with the tile, so that none reads beyond it; where it reaches before the tile,
-    rows of the tile before are computed again. Rows whose number only a run knows are one register.
+    rows of the tile before are computed again. Rows that do not fill one are a part of one.
     """
-    if is_symbolic(rows):
+    rows, count = place.extent, place.registers
+    if not is_symbolic(rows):
+        count = -(-rows // register_rows)
+    elif count == 0:
         return [0]
-    count = -(-rows // register_rows)
-    return [min(number * register_rows, rows - register_rows) for number in range(count)]
+    return [*(number * register_rows for number in range(count - 1)), rows - register_rows]
+
+
+def rows_before(place: TilePosition, register_rows: int) -> int:
+    """How many rows of the first register are those of the tile before."""
+    rows = place.extent
+    if is_symbolic(rows):
+        return register_rows - rows if place.registers == 1 else 0
+    return max(0, register_rows - rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +86,7 @@ class IntrinsicEpilogue:
         """One row of the tile; where registers reach before the tile, it begins behind that."""
         match, width = self.match, self.match.pattern.columns
         columns = bindings[match.block].extent if match.block is not None else 1
-        first = -min(register_starts(row.extent, match.register_rows)[0], 0)
+        first = index_value(rows_before(bindings[match.row], match.register_rows))
         parts: list[Statement] = []
         for column in range(columns):
             lane = Axis(f"{match.column.name}_l", width)

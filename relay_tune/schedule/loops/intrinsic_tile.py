@@ -23,12 +23,13 @@ from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 from relay_tune.schedule.loops.intrinsic_epilogue import IntrinsicEpilogue, register_starts
 from relay_tune.schedule.loops.loop_shapes import loop_over
+from relay_tune.schedule.loops.open_axes import EdgeTile, edge_tiles, register_tiles
 from relay_tune.schedule.loops.packed_loads import PackedLoad
 from relay_tune.schedule.loops.prefetch.fetch import Turns
 from relay_tune.schedule.loops.prefetch.right_operands import next_blocks, sharing_tiles
 from relay_tune.schedule.loops.tile_points import TilePosition
 from relay_tune.schedule.nests.operation_count import operation_count
-from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, literal
+from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, index_value, literal
 from relay_tune.tensor.loops import (
     Allocate,
     Block,
@@ -81,9 +82,11 @@ class IntrinsicTile:
         operations = operation_count(self.nest.result, reduced=False)
         return steps * self.pattern.beside > operations
 
-    def lanes(self, axis: Axis) -> int:
-        """The points of an open axis that are computed at once: the rows of a register."""
-        return self.match.register_rows if axis is self.match.row else 1
+    def edges(self, axis: Axis, tile: int) -> Iterator[EdgeTile]:
+        """The tiles behind the whole ones of an open axis."""
+        if axis is self.match.row:
+            return register_tiles(axis.extent, tile, self.match.register_rows)
+        return edge_tiles(axis.extent, tile, 1)
 
     def configured(self, body: Statement, own_rows: int | None = None) -> Statement:
         """`body` with the registers that its tiles use, those of results with so many rows."""
@@ -100,11 +103,12 @@ class IntrinsicTile:
         return MatrixRegisters(self.pattern, tuple(counts), body, tuple(lengths))
 
     def statement(self, bindings: dict[Axis, TilePosition], outer: Sequence[Axis]) -> Statement:
-        """The tile at these places; registers of fewer rows, where only a run knows how many."""
+        """The tile at these places; in a register of fewer rows where they do not fill one."""
         parts = self.products(bindings, outer), self.epilogue.whole(bindings)
         whole = Allocate(self.results, Block(parts))
-        rows = bindings[self.match.row].extent
-        return self.configured(whole, rows) if is_symbolic(rows) else whole
+        place = bindings[self.match.row]
+        is_part = is_symbolic(place.extent) and place.registers == 0
+        return self.configured(whole, place.extent) if is_part else whole
 
     def products(
         self,
@@ -115,7 +119,7 @@ class IntrinsicTile:
         """The products of the tile at these places, with `beside` in each step."""
         match = self.match
         columns = bindings[match.block].extent if match.block is not None else 1
-        starts = register_starts(bindings[match.row].extent, match.register_rows)
+        starts = register_starts(bindings[match.row], match.register_rows)
         at = {axis: binding.base for axis, binding in bindings.items()}
         inside = (match.column, match.steps, match.group)
         at |= {axis: literal(0, INDEX) for axis in inside if axis is not None}
@@ -200,7 +204,7 @@ class IntrinsicTile:
         self, load: Load, at: Mapping[Axis, Scalar], number: int, start: int
     ) -> Statement:
         axis = self.match.row
-        index = substitute(load.indices[0], {**at, axis: at[axis] + start})
+        index = substitute(load.indices[0], {**at, axis: at[axis] + index_value(start)})
         register = self._left(number)
         return MatrixLoad(Side.LEFT, register, load.tensor, (index,), self.match.stride)
 
@@ -215,8 +219,8 @@ class IntrinsicTile:
 
     def _kept(self, starts: Sequence[int], cell: tuple[int, int]) -> Statement:
         row, column = cell
-        place = starts[row] - min(starts[0], 0)
-        indices = (literal(place, INDEX), literal(column * self.pattern.columns, INDEX))
+        place = starts[row] if row else 0
+        indices = (index_value(place), literal(column * self.pattern.columns, INDEX))
         return MatrixStore(self._result(row, column), self.results, indices, self.results.shape[-1])
 
 

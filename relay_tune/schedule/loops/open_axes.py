@@ -34,11 +34,13 @@ class EdgeTile:
         base: the first element.
         extent: how many there are, perhaps only at run time (a vector under a mask).
         runs: whether it runs.
+        registers: of an intrinsic, as many as hold its rows; 0 where these do not fill one.
     """
 
     base: int
     extent: int
     runs: Scalar
+    registers: int = 0
 
 
 def open_choice(choice: TileChoice, axes: Sequence[Axis], reduction: Sequence[Axis]) -> TileChoice:
@@ -75,6 +77,26 @@ def edge_tiles(extent: int, tile: int, lanes: int) -> Iterator[EdgeTile]:
     left = rest % exact if tile > exact else rest
     for count in range(1, min(tile, exact)):
         yield EdgeTile(extent - left, count, binary("eq", index_value(left), count))
+
+
+def register_tiles(extent: int, tile: int, rows: int) -> Iterator[EdgeTile]:
+    """The tiles behind the whole ones of an open axis in registers of so many rows.
+
+    As many registers as are needed, of which the last one ends with the axis: it begins with rows
+    of the one before. Rows that do not fill a register are a part of one.
+    """
+    rest = extent % tile
+    if rest == 0:
+        return
+    may_be_few = not surely_less(rows - 1, extent)
+    needed = index_value((rest + (rows - 1)) // rows)
+    for count in range(1, tile // rows + 1):
+        runs = binary("eq", needed, count)
+        if count == 1 and may_be_few:
+            runs = binary("and", runs, binary("lt", index_value(rows - 1), extent))
+        yield EdgeTile(extent - rest, rest, runs, count)
+    if may_be_few:
+        yield EdgeTile(0, extent, binary("lt", index_value(extent), rows))
 
 
 def _may_be_small(extent: int) -> bool:

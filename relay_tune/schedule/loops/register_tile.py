@@ -10,7 +10,7 @@ A reduction may run along the lanes instead (`relay_tune.schedule.loops.lane_red
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -21,6 +21,7 @@ from relay_tune.schedule.loops.lane_reduction import (
     has_short_rows,
 )
 from relay_tune.schedule.loops.loop_shapes import loop_over, unrolled_loop
+from relay_tune.schedule.loops.open_axes import EdgeTile, edge_tiles
 from relay_tune.schedule.loops.packed_loads import packed_loads
 from relay_tune.schedule.loops.prefetch.epilogue_reads import epilogue_reads
 from relay_tune.schedule.loops.prefetch.fetch import Site
@@ -115,9 +116,9 @@ class RegisterTile:
             axes_of(*(index for each in self.ahead for index in each.load.indices))
         )
 
-    def lanes(self, axis: Axis) -> int:
-        """The points of an open axis that are computed at once."""
-        return self.choice.lanes if axis is self.vector_axis else 1
+    def edges(self, axis: Axis, tile: int) -> Iterator[EdgeTile]:
+        """The tiles behind the whole ones of an open axis."""
+        return edge_tiles(axis.extent, tile, self.choice.lanes if axis is self.vector_axis else 1)
 
     def statement(self, bindings: dict[Axis, TilePosition], outer: Sequence[Axis]) -> Statement:
         """The tile at these places; `outer` are the loops around it."""

@@ -19,7 +19,7 @@ from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.loops.intrinsic_tile import IntrinsicTile, of_whole_registers
 from relay_tune.schedule.loops.loop_shapes import loop_over, numbered, parallel_loop
-from relay_tune.schedule.loops.open_axes import edge_tiles, open_choice
+from relay_tune.schedule.loops.open_axes import open_choice
 from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
 from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
 from relay_tune.schedule.loops.register_tile import RegisterTile
@@ -208,14 +208,11 @@ class _Tiler:
     ) -> Statement:
         """A whole tile of an open axis, or those behind the last whole one."""
         tile = self.tiles[axis]
-        lanes = self.tile.lanes(axis)
         edges: list[Statement] = []
-        for edge in edge_tiles(axis.extent, tile, lanes):
+        for edge in self.tile.edges(axis, tile):
             base = Axis(f"{axis.name}_e", axis.extent)
-            part = Let(
-                base, index_value(edge.base), inside(TilePosition(number, base, edge.extent))
-            )
-            edges.append(Branch(edge.runs, part))
+            place = TilePosition(number, base, edge.extent, edge.registers)
+            edges.append(Branch(edge.runs, Let(base, index_value(edge.base), inside(place))))
         whole = inside(TilePosition(number, number * tile, tile))
         if not edges:
             return whole

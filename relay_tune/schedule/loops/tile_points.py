@@ -9,11 +9,16 @@ from relay_tune.tensor.expression import Axis, Scalar
 
 @dataclass(frozen=True, slots=True)
 class TilePosition:
-    """Where a tile stands on an axis: its number, its first element, its extent."""
+    """Where a tile stands on an axis: its number, its first element, its extent.
+
+    `registers` says how many registers of an intrinsic hold rows whose number only a run knows; 0
+    where they are not even one.
+    """
 
     number: Scalar
     base: Scalar
     extent: int
+    registers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
