@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from relay_tune.cli.options import dynamic_shapes_of
@@ -26,15 +26,12 @@ def report_text(
     """
     if arguments.json:
         return json.dumps(_fields(arguments, result, library, reason), indent=2)
-    before, after = result.default_model_seconds, result.model_seconds
     known = any(task.best_seconds is not None for task in result.tasks)
     lines = [kernel_table(result.tasks)] if known else []
     measured = counted(result.measured, "candidate")
     lines.append(f"measured {measured} in {clock_text(result.seconds)} minutes")
     if known:
-        lines.append(
-            f"the kernels by themselves: untuned {time_text(before)}, tuned {time_text(after)}"
-        )
+        lines.append(_kernels_text(result))
     if result.network is not None:
         lines.append(_network_text(result.network, arguments))
     if result.interrupted:
@@ -42,6 +39,24 @@ def report_text(
     if library:
         lines.append(f"{library}, {header_of(Path(library))}")
     return "\n".join(lines)
+
+
+def _kernels_text(result: TuningResult) -> str:
+    """The times of the kernels by themselves; those that have none are left out, and why."""
+    timed = replace(result, tasks=result.timed)
+    before, after = timed.default_model_seconds, timed.model_seconds
+    times = f"untuned {time_text(before)}, tuned {time_text(after)}"
+    others = [task for task in result.tasks if task not in timed.tasks]
+    if not others:
+        return f"the kernels by themselves: {times}"
+    why = "the log says what became of their candidates"
+    if any(task.trials == 0 for task in others):
+        why = "the budget ended before their turn, allow more --minutes or --trials"
+    shown = times if timed.tasks else "none has a time with its default schedule"
+    return (
+        f"{len(timed.tasks)} of {counted(len(result.tasks), 'kernel')} by themselves: {shown}; "
+        f"the others were not timed: {why}"
+    )
 
 
 def _network_text(times: NetworkTimes, arguments: argparse.Namespace) -> str:

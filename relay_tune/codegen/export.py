@@ -37,6 +37,9 @@ METADATA_FORMAT = 8
 NAME_A_LIBRARY = "Name a file, such as model.so."
 """The remedy for a library path that is no path."""
 
+INSIDE = "relay_tune_"
+"""How names begin that the parts of a library have for each other."""
+
 FOREIGN_SUFFIXES = (".dll", ".dylib", ".exe", ".lib", ".pyd", ".a", ".o")
 """Of files that are no shared libraries of Linux."""
 
@@ -134,9 +137,10 @@ def header_of(path: Path) -> Path:
 
 
 def c_name(stem: str) -> str:
-    """A file's stem as a C identifier."""
+    """A file's stem as a C identifier with which no name inside of libraries begins."""
     name = re.sub(r"[^0-9A-Za-z_]", "_", stem)
-    return f"model_{name}" if not name or name[0].isdigit() else name
+    is_ours = INSIDE.startswith(f"{name}_") or name.startswith(INSIDE.rstrip("_"))
+    return f"model_{name}" if not name or name[0].isdigit() or is_ours else name
 
 
 def metadata_text(code: CompiledCode, name: str, **described: object) -> str:

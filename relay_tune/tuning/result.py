@@ -8,7 +8,7 @@ from dataclasses import field
 
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tuning.network_times import NetworkTimes
-from relay_tune.tuning.result_text import microseconds, result_html, result_text
+from relay_tune.tuning.result_text import microseconds, result_html, result_text, total_seconds
 from relay_tune.tuning.task_result import TaskResult
 
 
@@ -40,14 +40,23 @@ class TuningResult:
     run: int | None = None
 
     @property
+    def timed(self) -> tuple[TaskResult, ...]:
+        """The tasks whose default and best schedules both have a time."""
+        return tuple(
+            task
+            for task in self.tasks
+            if task.default_seconds is not None and task.best_seconds is not None
+        )
+
+    @property
     def model_seconds(self) -> float | None:
         """The model's time as the sum of its tasks' best times; None if one has none."""
-        return _total([(task.weight, task.best_seconds) for task in self.tasks])
+        return total_seconds((task.weight, task.best_seconds) for task in self.tasks)
 
     @property
     def default_model_seconds(self) -> float | None:
         """The same with default schedules."""
-        return _total([(task.weight, task.default_seconds) for task in self.tasks])
+        return total_seconds((task.weight, task.default_seconds) for task in self.tasks)
 
     def __repr__(self) -> str:
         """Kernels, candidates and times, before and after."""
@@ -59,18 +68,8 @@ class TuningResult:
 
     @property
     def _text(self) -> str:
-        before, after = self.default_model_seconds, self.model_seconds
-        text = result_text(self.tasks, self.measured, self.seconds, before, after, self.interrupted)
+        text = result_text(self.tasks, self.timed, self.measured, self.seconds, self.interrupted)
         if self.network is None:
             return text
         untuned, tuned = microseconds(self.network.untuned), microseconds(self.network.tuned)
         return f"{text}, whole network {untuned} -> {tuned}"
-
-
-def _total(parts: list[tuple[int, float | None]]) -> float | None:
-    total = 0.0
-    for weight, seconds in parts:
-        if seconds is None:
-            return None
-        total += weight * seconds
-    return total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from relay_tune.runtime.describe import counted
@@ -16,16 +16,21 @@ def microseconds(seconds: float | None) -> str:
 
 def result_text(
     tasks: Sequence[TaskResult],
+    timed: Sequence[TaskResult],
     measured: int,
     seconds: float,
-    before: float | None,
-    after: float | None,
     interrupted: bool,
 ) -> str:
-    """A line such as `18 kernels, 97 candidates in 60 s, by themselves 3020 us -> 2310 us`."""
+    """A line such as `18 kernels, 97 candidates in 60 s, by themselves 3020 us -> 2310 us`.
+
+    The times are those of the tasks in `timed`.
+    """
+    before = total_seconds((task.weight, task.default_seconds) for task in timed)
+    after = total_seconds((task.weight, task.best_seconds) for task in timed)
     gain = f" ({before / after:.2f}x)" if before and after else ""
     ended = ", interrupted" if interrupted else ""
-    times = f"kernels by themselves {microseconds(before)} -> {microseconds(after)}{gain}"
+    some = "" if len(timed) == len(tasks) else f"{len(timed)} of them timed, "
+    times = f"{some}kernels by themselves {microseconds(before)} -> {microseconds(after)}{gain}"
     done = f"{counted(len(tasks), 'kernel')}, {counted(measured, 'candidate')}"
     return f"{done} in {seconds:.0f} s, {times}{ended}"
 
@@ -52,3 +57,13 @@ def _row(task: TaskResult) -> str:
         f"{task.trials}",
     )
     return f"<tr>{''.join(f'<td>{escape(value)}</td>' for value in values)}</tr>"
+
+
+def total_seconds(parts: Iterable[tuple[int, float | None]]) -> float | None:
+    """The sum of times, each so often as its number says; None if one is missing."""
+    total = 0.0
+    for weight, seconds in parts:
+        if seconds is None:
+            return None
+        total += weight * seconds
+    return total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -24,9 +25,10 @@ def said(
     *,
     as_json: bool = False,
     shape: tuple[tuple[str, tuple[int | range, ...]], ...] = (),
+    tasks: tuple[TaskResult, ...] = (TASK,),
 ) -> str:
     arguments = argparse.Namespace(json=as_json, model="m.onnx", log="tuning.db", shape=shape)
-    result = TuningResult((TASK,), measured=3, seconds=65.0, network=network)
+    result = TuningResult(tasks, measured=3, seconds=65.0, network=network)
     return report_text(arguments, result, "m.so")
 
 
@@ -70,6 +72,30 @@ def test_networks_of_dynamic_sizes_are_timed_at_each() -> None:
 
 def test_kernels_by_themselves_claim_no_gain() -> None:
     assert "times as fast" not in said(None)
+
+
+@pytest.mark.parametrize(
+    ("missing", "why"),
+    [
+        (
+            replace(TASK, trials=0, default_seconds=None, best_seconds=None),
+            "the budget ended before their turn, allow more --minutes or --trials",
+        ),
+        (
+            replace(TASK, default_seconds=None, best_seconds=None),
+            "the log says what became of their candidates",
+        ),
+    ],
+)
+def test_it_says_why_kernels_have_no_time(missing: TaskResult, why: str) -> None:
+    assert (
+        "1 of 2 kernels by themselves: untuned 4 ms, tuned 2 ms; "
+        f"the others were not timed: {why}" in said(None, tasks=(TASK, missing)).splitlines()
+    )
+    unknown = replace(TASK, digest="def", default_seconds=None)
+    assert "0 of 2 kernels by themselves: none has a time with its default schedule" in said(
+        None, tasks=(unknown, missing)
+    )
 
 
 def test_json_has_the_same() -> None:

@@ -139,7 +139,7 @@ def channel_norm(net: Growing) -> Value:
     if name == "InstanceNormalization":
         return net.add(name, x, scale, bias, epsilon=0.01)
     if name == "GroupNormalization":
-        groups = net.pick([g for g in (1, 2, channels) if channels % g == 0])
+        groups = net.pick([g for g in (1, 2, channels) if g and channels % g == 0])
         return net.add(name, x, scale, bias, num_groups=groups, epsilon=0.01)
     kind = net.numbers((), x.dtype).dtype
     variance = net.constant((net.random.random(channels) + 0.5).astype(kind))

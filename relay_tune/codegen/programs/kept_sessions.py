@@ -24,7 +24,7 @@ _KEPT_SESSIONS = 16
 """At most so many sessions are left for later runs."""
 
 _KEPT = Variable("kept", f"[{_KEPT_SESSIONS} x ptr]", "zeroinitializer")
-_LAST_FAILED = {word: Variable(f"last_failed_{word}", "i64", "-1", 8) for word in FAILED}
+_LAST_FAILED = {word: Variable(f"failed_{word}_of_last", "i64", "-1", 8) for word in FAILED}
 
 _TAKE_KEPT = internal("ptr", "take_kept")
 TAKE_SESSION = internal("ptr", "take_session", "i32")

@@ -1,6 +1,6 @@
 """The check of the sizes that a caller in C gives with the inputs.
 
-i32 check_sizes(ptr shapes)     0 where all fit, else the error of the first input that does not
+i32 sizes_check(ptr shapes)     0 where all fit, else the error of the first input that does not
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from relay_tune.codegen.size_writer import SizeWriter
 from relay_tune.ir.dim import Polynomial, Symbol
 from relay_tune.ir.dim_arithmetic import symbol_names
 
-CHECK_SIZES = internal("i32", "check_sizes", "ptr")
+CHECK_SIZES = internal("i32", "sizes_check", "ptr")
 
 
 def add_size_checks(module: NativeModule, plain: PlainInterface, first: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from relay_tune.building.program_form import program_module
 from relay_tune.building.programs import compile_program
+from relay_tune.codegen.export import c_name
 from relay_tune.codegen.programs.library import export_program
 from relay_tune.codegen.target import native_target
 from relay_tune.ir.parser.parse import parse
@@ -27,7 +28,7 @@ class PlainLibrary:
             program_module(module), target, threads, None, report=lambda line: None
         )
         export_program(compiled, path)
-        self.name = path.stem
+        self.name = c_name(path.stem)
         self.header = path.with_suffix(".h").read_text()
         self._library = ctypes.CDLL(str(path))
 
