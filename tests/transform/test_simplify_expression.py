@@ -79,6 +79,11 @@ KEPT = [
 ]
 
 
+def test_a_number_is_divided() -> None:
+    module = infer_types(parse("def @main(%x: float32) { divide(%x, 255f) }"))
+    assert SimplifyExpression()(module) is module
+
+
 @pytest.mark.parametrize("text", KEPT)
 def test_what_would_change_the_meaning_is_kept(text: str) -> None:
     module = _module(text)

@@ -6,17 +6,22 @@ from collections.abc import Collection
 
 from onnx import GraphProto
 
-from relay_tune.errors import FIX_SIZES, QUANTIZE_AGAIN, RelayError
+from relay_tune.errors import FIX_SIZES, ModelError, RelayError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.dynamic_inputs import GUESSES, DeclaredInputs, declared_inputs
+from relay_tune.frontend.onnx_import.scope import CHECK_NODE
+
+_GENERAL = (None, CHECK_NODE, ModelError.REMEDY, UnsupportedOperatorError.REMEDY)
+"""Remedies that do not know the cause, which may be that sizes are open."""
 
 
 def add_input_hint(error: RelayError, graph: GraphProto, given: Collection[str]) -> None:
     """Let the remedy of an error at a node name the inputs whose sizes or values may be its cause.
 
-    A model whose inputs, but for those `given`, are all fixed keeps its remedy, and so does one
-    whose numbers are at fault.
+    A model whose inputs, but for those `given`, are all fixed keeps its remedy, and so does an
+    error with one of its own, such as of a missing file or of classes that are strings: no sizes
+    help there.
     """
-    if error.remedy == QUANTIZE_AGAIN:
+    if FIX_SIZES not in (error.remedy or "") and error.remedy not in _GENERAL:
         return
     inputs = declared_inputs(graph)
     shapes, values = _shapes_text(inputs, given), _values_text(inputs, given)

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from relay_tune.errors import ModelError
+from relay_tune.errors import FIX_SIZES, ModelError
 from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of, shape_of
 from relay_tune.ir.dim import shape_text
 from relay_tune.ir.expr import Expr
@@ -41,7 +41,7 @@ def vector_length(values: Expr) -> int:
         raise ModelError(
             f"the rank of the result depends on the length of a vector of shape "
             f"{shape_text(shape)}.",
-            remedy="Export the model with a fixed length, or give the values as constants.",
+            remedy=f"{FIX_SIZES} Or give the values as constants.",
         )
     return math.prod(dim for dim in shape if isinstance(dim, int))
 

@@ -15,6 +15,9 @@ from relay_tune.quick_dataclass import dataclass
 
 MAXIMUM_DEPTH = 48
 
+CHECK_NODE = "Check the attributes and the types of the inputs of this node."
+"""What to do about a node that cannot be, for a cause that is not known."""
+
 
 @dataclass(frozen=True, slots=True)
 class GraphScope:
@@ -134,5 +137,5 @@ def located(span: NodeSpan) -> Iterator[None]:
         raise ModelError(
             f"the node contradicts itself: {error}",
             where=where,
-            remedy="Check the attributes and the types of the inputs of this node.",
+            remedy=CHECK_NODE,
         ) from error

@@ -32,9 +32,12 @@ def drop_neutral(call_: Call) -> Expr | None:
 
 
 def divide_to_multiply(call_: Call) -> Expr | None:
-    """x / c is x * (1 / c) where 1 / c is a normal number, rounded once more; floats only."""
+    """x / c is x * (1 / c) where 1 / c is a normal number, rounded once more; floats only.
+
+    A scalar, such as a scale that a run computes, is divided: that costs nothing and is exact.
+    """
     divisor = constant_data(call_.arguments[1])
-    if divisor is None or not is_float(call_) or not divisor.all():
+    if divisor is None or not is_float(call_) or not divisor.all() or rank(call_) == 0:
         return None
     with np.errstate(all="ignore"):
         reciprocal = (1.0 / divisor).astype(divisor.dtype)

@@ -204,3 +204,31 @@ def test_what_a_standard_definition_lacks_is_a_fault_of_its_node() -> None:
     error = error_of([loss], [value("x", 2, 3, dtype=TensorProto.FLOAT8E5M2), target])
     assert isinstance(error, UnsupportedOperatorError)
     assert names_of(error) == ["n_y"]
+
+
+LABELS = "Fit the model on numbers of classes, and keep their names beside it."
+
+
+def classifier(nodes: list[NodeProto]) -> RelayError:
+    """The error of a classifier of rows, any number of them, whose classes have names."""
+    options = {"coefficients": [1.0, -1.0], "classlabels_strings": ["a", "b"]}
+    linear = helper.make_node(
+        "LinearClassifier", ["x"], ["label", "p"], domain="ai.onnx.ml", **options
+    )
+    graph = helper.make_graph(
+        [linear, *nodes], "g", [value("x", "n", 1)], [onnx.ValueInfoProto(name="p")]
+    )
+    imports = [helper.make_opsetid("", 20), helper.make_opsetid("ai.onnx.ml", 3)]
+    with pytest.raises(RelayError) as caught:
+        from_onnx(helper.make_model(graph, opset_imports=imports))
+    return caught.value
+
+
+def test_sizes_are_no_help_against_what_has_a_help_of_its_own() -> None:
+    assert classifier([]).remedy == LABELS
+    zipped = helper.make_node(
+        "ZipMap", ["x"], ["z"], domain="ai.onnx.ml", classlabels_strings=["a", "b"]
+    )
+    assert classifier([zipped]).remedy == (
+        f"{LABELS} Export the model without it: options={{'zipmap': False}} of skl2onnx."
+    )

@@ -121,17 +121,22 @@ def translate_dequantize(node: OnnxNode, build: Builder) -> Expr:
 
 
 def translate_dynamic_quantize(node: OnnxNode, build: Builder) -> list[Expr | None]:
-    """uint8 with the scale and zero point that the data needs; both are outputs too."""
+    """uint8 with the scale and zero point that the data needs; both are outputs too.
+
+    An infinity below 0 has the zero point 255, as in onnxruntime.
+    """
     data = node.input(0)
     every = tuple(range(rank_of(data)))
     zero = build.like(0, data)
     low = build.call("minimum", build.call("min", data, axis=every, keepdims=False), zero)
     high = build.call("maximum", build.call("max", data, axis=every, keepdims=False), zero)
     span = build.call("subtract", high, low)
-    scale = build.call("divide", span, build.like(255, data))
+    highest = build.like(255, data)
+    scale = build.call("divide", span, highest)
     empty = build.call("equal", span, zero)
     scale = build.call("where", empty, build.like(1, data), scale)
     ratio = build.call("divide", build.call("subtract", zero, low), scale)
+    ratio = build.call("where", build.call("less", ratio, highest), ratio, highest)  # or NaN
     zero_point = rounded_numbers(build, ratio, None, "uint8")
     return [stored_numbers(build, data, scale, zero_point, "uint8"), scale, zero_point]
 

@@ -59,3 +59,28 @@ def test_channels_of_zeros_may_have_no_scale() -> None:
     model = build(from_onnx(product(t=np.array([0.1, 0, 0.1, 0.1], "float32"))))
     found = model(np.ones((2, 8), np.float32))
     assert (found[:, 1] == 0).all() and (found[:, 0] > 0).all()
+
+
+def dynamic_quantization() -> onnx.ModelProto:
+    """Bytes, scale and zero point of rows, any number of them."""
+    node = helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"])
+    ends = [onnx.ValueInfoProto(name=name) for name in ("q", "s", "z")]
+    rows = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 5])
+    graph = helper.make_graph([node], "g", [rows], ends)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+
+
+def test_a_scale_that_a_run_computes_is_rounded_once() -> None:
+    model, random = build(from_onnx(dynamic_quantization())), np.random.default_rng(0)
+    for _ in range(20):
+        x = random.standard_normal((3, 5), np.float32)
+        assert model(x)[1] == (max(x.max(), 0) - min(x.min(), 0)) / np.float32(255)
+
+
+def test_an_infinity_below_zero_has_the_highest_zero_point() -> None:
+    model = build(from_onnx(dynamic_quantization()))
+    x = np.array([[1, -np.inf, -3, 0, 2]], np.float32)
+    found, scale, zero_point = model(x)
+    assert (scale, zero_point) == (np.inf, 255)
+    assert np.array_equal(found, [[255, 0, 255, 255, 255]])
+    assert model(-x)[2] == 0
