@@ -76,5 +76,4 @@ def with_in_place(
     found = tuple(
         each.pair for each in possible if (each.read, each.written) in allowed[each.function]
     )
-    entry = replace(program.entries["main"], in_place=found)
-    return replace(program, entries={**program.entries, "main": entry})
+    return replace(program, entry=replace(program.entry, in_place=found))

@@ -153,8 +153,7 @@ class _ProgramCode:
         regions = {
             region: writer.step(region) for region in dict.fromkeys(program_regions(program))
         }
-        for once in regions_once_a_run(program):
-            writer.note_once_a_run({regions[region].job for region in once})
+        writer.note_once_a_run({regions[each].job for each in regions_once_a_run(program)})
         waiting = {
             function: writer.step(lone_region(function)) for function in waiting_kernels(program)
         }

@@ -38,11 +38,8 @@ class PossibleInPlace:
 
 def possible_in_place(program: FirstOrderProgram) -> tuple[PossibleInPlace, ...]:
     """The results of a program that may lie in the memory of inputs, if the kernels allow it."""
-    entry = program.entries["main"]
-    function = program.functions[entry.function]
-    if entry.function not in program.outer_functions or len(function.blocks) != 1:
-        return ()
-    return tuple(_found(function))
+    function = program.outer_function
+    return () if function is None or len(function.blocks) != 1 else tuple(_found(function))
 
 
 def _found(entry: FirstOrderFunction) -> Iterator[PossibleInPlace]:

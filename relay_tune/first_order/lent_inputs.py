@@ -30,16 +30,11 @@ _READS = (AppendRows, ViewRows, RunKernel, RunRegion, CheckIndices, CheckRoom, C
 
 
 def with_lent_inputs(program: FirstOrderProgram) -> FirstOrderProgram:
-    """The program whose entries leave inputs where they are.
+    """The program whose entry leaves inputs where they are.
 
     Where kernels wait they have to find out whether an input waits, too: then all are objects.
     """
-    if program.batches:
-        return program
-    functions = dict(program.functions)
-    for name in program.outer_functions:
-        functions[name] = _lent(functions[name])
-    return replace(program, functions=functions)
+    return program if program.batches else program.with_outer_function(_lent)
 
 
 def _lent(function: FirstOrderFunction) -> FirstOrderFunction:

@@ -54,17 +54,17 @@ from relay_tune.ir.types import FuncType, unflatten
 from relay_tune.quick_dataclass import dataclass
 
 
-def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
+def lower_program(module: Module) -> FirstOrderProgram:
     """The program of a fused, typed, monomorphic module.
 
     The layouts of values that are passed from and to outside come first, in an order that follows
     from their types. Raises NoNativeCodeError for what has no native form yet.
     """
     lowering = ProgramLowering(module)
-    function = module[entry]
+    function = module.main
     type_ = function_type(function)
     data_types, cells = lowering.layouts.outside(*type_.params, type_.result)
-    known = lowering.known_global(entry)
+    known = lowering.known_global("main")
     lowering.finish()
     inputs = {param.name: t for param, t in zip(function.params, type_.params, strict=True)}
     has_cells = any(isinstance(node, RefCreate) for node in post_order(*module.functions.values()))
@@ -75,9 +75,7 @@ def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
         data_types=data_types,
         cells=cells,
         closure_code=lowering.closure_code,
-        entries={
-            entry: EntryPoint(known.name, inputs, result, named_outputs(module, result)),
-        },
+        entry=EntryPoint(known.name, inputs, result, named_outputs(module, result)),
         types=module.types,
         has_cells=has_cells,
         is_open=_is_open(lowering),
@@ -87,18 +85,17 @@ def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
     if deferred.batches:  # kernels run one by one, as soon as enough of them wait
         alone = {name: lone.function(function) for name, function in deferred.functions.items()}
         return replace(deferred, functions=alone)
-    entry_point, functions = program.entries[entry], dict(lowering.functions)
-    if known.name in program.outer_functions:
+    entry, functions = program.entry, dict(lowering.functions)
+    is_outer = program.outer_function is not None
+    if is_outer:
         functions[known.name], appended = with_appended_outputs(functions[known.name])
-        entry_point = replace(entry_point, appended=appended)
-    outer = program.outer_functions
+        entry = replace(entry, appended=appended)
     regions = {
-        name: with_regions(with_extended_tensors(function, name in outer), lone)
+        name: with_regions(with_extended_tensors(function, is_outer and name == known.name), lone)
         for name, function in functions.items()
     }
     counted = {name: with_reference_counts(function) for name, function in regions.items()}
-    entries = {entry: entry_point}
-    whole = replace(program, functions=counted, entries=entries)
+    whole = replace(program, functions=counted, entry=entry)
     return with_results_in_place(with_lent_inputs(whole))
 
 
@@ -110,7 +107,7 @@ def described_program(module: Module, type_: FuncType, inputs: Sequence[str]) ->
     named = dict(zip(inputs, wanted.params, strict=True))
     outputs = named_outputs(module, wanted.result)
     entry = EntryPoint("@main", named, wanted.result, outputs)
-    return FirstOrderProgram({}, (), data_types, cells, {}, {"main": entry}, module.types, False)
+    return FirstOrderProgram({}, (), data_types, cells, {}, entry, module.types, False)
 
 
 def _is_open(lowering: ProgramLowering) -> bool:

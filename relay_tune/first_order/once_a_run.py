@@ -9,30 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from relay_tune.first_order.instructions import CallFunction, RunRegion
+from relay_tune.first_order.instructions import RunRegion
 from relay_tune.first_order.program import Block, FirstOrderFunction, FirstOrderProgram
 from relay_tune.first_order.region import Region
-from relay_tune.first_order.terminators import Jump, TailCall
+from relay_tune.first_order.terminators import Jump
 
 
-def regions_once_a_run(program: FirstOrderProgram) -> Iterator[tuple[Region, ...]]:
-    """The regions that every run of an entry passes once, for each entry that nothing calls."""
-    called = set(_called(program))
-    for entry in program.entries.values():
-        if entry.function not in called:
-            yield tuple(_passed(program.functions[entry.function]))
-
-
-def _called(program: FirstOrderProgram) -> Iterator[str]:
-    """The functions that the program itself calls."""
-    yield from program.closure_code.values()
-    for function in program.functions.values():
-        for block in function.blocks:
-            if isinstance(block.terminator, TailCall):
-                yield block.terminator.function
-            for each in block.instructions:
-                if isinstance(each, CallFunction):
-                    yield each.function
+def regions_once_a_run(program: FirstOrderProgram) -> tuple[Region, ...]:
+    """The regions that every run of the program passes once; none where it calls its entry."""
+    outer = program.outer_function
+    return () if outer is None else tuple(_passed(outer))
 
 
 def _passed(function: FirstOrderFunction) -> Iterator[Region]:

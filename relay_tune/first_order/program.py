@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field, replace
 
 from relay_tune.first_order.instructions import CallClosure, CallFunction, Instruction, Register
 from relay_tune.first_order.kinds import Kind
@@ -115,7 +115,7 @@ class FirstOrderProgram:
         data_types: the constructors of each data type that values passed to or from outside have.
         cells: the layouts of the references that are passed to or from outside.
         closure_code: the function that a closure of a layout runs, by layout number.
-        entries: the functions that can be called from outside, by name.
+        entry: the function that can be called from outside.
         types: the data types as the module defines them.
         has_cells: whether there are references, which alone can form cycles.
         is_open: whether some tensors have sizes that are known at run time only.
@@ -128,7 +128,7 @@ class FirstOrderProgram:
     data_types: Mapping[Type, tuple[ConstructorLayout, ...]]
     cells: Mapping[RefType, ObjectLayout]
     closure_code: Mapping[int, str]
-    entries: Mapping[str, EntryPoint]
+    entry: EntryPoint
     types: Mapping[str, TypeData]
     has_cells: bool
     is_open: bool = False
@@ -140,13 +140,22 @@ class FirstOrderProgram:
         return bool(self.data_types or self.cells)
 
     @property
-    def outer_functions(self) -> tuple[str, ...]:
-        """The functions of entries that no function of the program calls."""
-        called = set(self._called())
-        names = dict.fromkeys(entry.function for entry in self.entries.values())
-        return tuple(name for name in names if name not in called)
+    def outer_function(self) -> FirstOrderFunction | None:
+        """The function of the entry, unless the program itself calls it."""
+        name = self.entry.function
+        return None if name in self._called() else self.functions[name]
+
+    def with_outer_function(
+        self, change: Callable[[FirstOrderFunction], FirstOrderFunction]
+    ) -> FirstOrderProgram:
+        """The program with another outer function; as it is where there is none."""
+        outer = self.outer_function
+        if outer is None:
+            return self
+        return replace(self, functions={**self.functions, self.entry.function: change(outer)})
 
     def _called(self) -> Iterator[str]:
+        yield from self.closure_code.values()
         for function in self.functions.values():
             for block in function.blocks:
                 for instruction in block.instructions:

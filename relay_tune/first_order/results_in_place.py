@@ -29,13 +29,10 @@ _READS = (RunKernel, RunRegion, CheckIndices, CheckRoom, CheckSize)
 
 
 def with_results_in_place(program: FirstOrderProgram) -> FirstOrderProgram:
-    """The program whose entries write results of known sizes into the caller's memory."""
+    """The program whose entry writes results of known sizes into the caller's memory."""
     if program.batches:  # kernels that wait write into objects
         return program
-    functions = dict(program.functions)
-    for name in program.outer_functions:
-        functions[name] = _with_results_in_place(functions[name])
-    return replace(program, functions=functions)
+    return program.with_outer_function(_with_results_in_place)
 
 
 def _with_results_in_place(function: FirstOrderFunction) -> FirstOrderFunction:

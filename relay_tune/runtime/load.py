@@ -96,10 +96,10 @@ def _program(data: Mapping[str, Any]) -> FirstOrderProgram:
     described = described_program(module, type_, [str(n) for n in data["inputs"]])
     appended = tuple(AppendedOutput(*map(int, each)) for each in data["appended"])
     in_place = tuple(InPlaceOutput(*map(int, each)) for each in data["in_place"])
-    entry = replace(described.entries["main"], appended=appended, in_place=in_place)
+    entry = replace(described.entry, appended=appended, in_place=in_place)
     return replace(
         described,
-        entries={"main": entry},
+        entry=entry,
         has_cells=bool(data["has_cells"]),
         is_open=bool(data["is_open"]),
     )

@@ -16,7 +16,7 @@ class LoadedProgram(Executable):
     def __init__(
         self, program: FirstOrderProgram, functions: SessionFunctions, threads: int
     ) -> None:
-        entry = program.entries["main"]
+        entry = program.entry
         super().__init__(entry.inputs, entry.outputs, threads)
         self.calls = self._call_directly(NativeCalls(program, functions))
 

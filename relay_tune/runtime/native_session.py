@@ -16,7 +16,7 @@ from relay_tune.codegen.constants import CONSTANTS_SYMBOL
 from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.programs.build_values import BUILD
 from relay_tune.codegen.programs.compiled import CompiledFunctions
-from relay_tune.codegen.programs.program_text import entry_symbol
+from relay_tune.codegen.programs.program_text import ENTRY_SYMBOL
 from relay_tune.codegen.programs.read_values import READ_SYMBOLS
 from relay_tune.codegen.programs.session import (
     FAILED_INDEX,
@@ -90,7 +90,7 @@ class TracedKernels:
 
 
 def load_functions(
-    program: CompiledFunctions, entry: str = "main", traced: TracedKernels | None = None
+    program: CompiledFunctions, traced: TracedKernels | None = None
 ) -> SessionFunctions:
     """The functions of a program, in this process; InputError if it is for another machine.
 
@@ -99,7 +99,7 @@ def load_functions(
     check_features(program.target.triple, program.features, str(program.target))
     has_values = program.program.has_values
     values = (BUILD.name, *READ_SYMBOLS) if has_values else ()
-    symbols = (*SESSION_SYMBOLS, *values, entry_symbol(entry))
+    symbols = (*SESSION_SYMBOLS, *values, ENTRY_SYMBOL)
     constants = program.constants.array()
     imports = {
         **thread_pool().imports,
@@ -110,10 +110,9 @@ def load_functions(
     if traced is not None:
         objects = (*traced.images, *objects[program.kernel_objects + 1 :])
     code = LoadedCode(objects, symbols, imports)
-    entry_point = entry_symbol(entry)
 
     def find(name: str, result: Any, *types: Any) -> Callable[..., Any]:
-        symbol = entry_point if name == "main" else f"relay_tune_{name}"
+        symbol = ENTRY_SYMBOL if name == "main" else f"relay_tune_{name}"
         return ctypes.CFUNCTYPE(result, *types)(code.address(symbol))
 
     return session_functions(find, program.messages, has_values, (code, constants, traced))

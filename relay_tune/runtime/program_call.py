@@ -48,7 +48,7 @@ class ProgramCall:
     """
 
     def __init__(self, program: FirstOrderProgram, functions: SessionFunctions) -> None:
-        entry = program.entries["main"]
+        entry = program.entry
         self.lock = threading.Lock()
         self._types = dict(entry.inputs)
         self._output = entry.output

@@ -48,16 +48,16 @@ CASES = [
 @pytest.mark.parametrize(("body", "wanted"), CASES)
 def test_what_is_appended(body: str, wanted: list[tuple[int, int, int]]) -> None:
     program = lowered(body)
-    appended = program.entries["main"].appended
+    appended = program.entry.appended
     assert [(each.output, each.input, each.axis) for each in appended] == wanted
-    (block,) = program.functions[program.entries["main"].function].blocks
+    (block,) = program.functions[program.entry.function].blocks
     count = sum(isinstance(each, AppendRows) for each in block.instructions)
     assert count == len(wanted)
 
 
 def test_readers_of_a_result_take_its_distances() -> None:
     program = lowered("let %a = concatenate((%c, %x), axis=0); (%a, nn.softmax(%a), exp(%x))")
-    (block,) = program.functions[program.entries["main"].function].blocks
+    (block,) = program.functions[program.entry.function].blocks
     (region,) = (each.region for each in block.instructions if isinstance(each, RunRegion))
     kernels = [run.function for run in region.runs]
     assert sorted(list(spaced_inputs(kernel).items()) for kernel in kernels) == [[], [(0, 0)]]
@@ -68,6 +68,6 @@ def test_readers_of_a_result_take_its_distances() -> None:
 
 def test_tensors_of_too_many_axes_and_those_that_others_call_are_not() -> None:
     wide = "%c: Tensor[(1, 1, 1, 1, n, 2), float32], %x: Tensor[(1, 1, 1, 1, 1, 2), float32]"
-    assert not lowered("concatenate((%c, %x), axis=4)", wide).entries["main"].appended
+    assert not lowered("concatenate((%c, %x), axis=4)", wide).entry.appended
     both = "if (sum(%x) < 1f) { concatenate((%c, %x), axis=0) } else { concatenate((%c, -%x)) }"
-    assert not lowered(both).entries["main"].appended
+    assert not lowered(both).entry.appended

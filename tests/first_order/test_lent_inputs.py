@@ -33,7 +33,7 @@ CASES = [
 def test_what_kernels_alone_read_is_lent(parameters: str, body: str, lent: list[bool]) -> None:
     module = parse(f"def @main({parameters}) {{ {body} }}")
     program = lower_program(program_module(infer_types(module)))
-    main = program.functions[program.entries["main"].function]
+    main = program.functions[program.entry.function]
     assert [parameter in main.lent for parameter in main.parameters] == lent
     released = {
         instruction.object
@@ -50,7 +50,7 @@ def test_what_calls_itself_is_lent_nothing() -> None:
         "{ if (%n < 1) { nn.relu(%x) } else { @main(%x * 2f, %n - 1) } }"
     )
     program = lower_program(program_module(infer_types(module)))
-    assert not program.functions[program.entries["main"].function].lent
+    assert not program.functions[program.entry.function].lent
     x = np.random.default_rng(0).standard_normal((3, 4)).astype("float32")
     assert_same_value(build(module, threads=1)(x, 3), interpret(module, x, 3))
 

@@ -58,7 +58,7 @@ def test_results_are_written_in_place(name: str) -> None:
     parameters, body, wanted = CASES[name]
     module = parse(f"def @main({parameters}) {{ {body} }}")
     program = lower_program(program_module(infer_types(module)))
-    main = program.functions[program.entries["main"].function]
+    main = program.functions[program.entry.function]
     assert set(main.results_in_place.values()) == wanted
     model = build(module, threads=1)
     x = np.random.default_rng(0).standard_normal((3, 4)).astype("float32")
@@ -72,7 +72,7 @@ def test_what_calls_itself_writes_objects() -> None:
         "{ if (%n < 1) { nn.softmax(%x) } else { @main(%x * 2f, %n - 1) } }"
     )
     program = lower_program(program_module(infer_types(module)))
-    assert not program.functions[program.entries["main"].function].results_in_place
+    assert not program.functions[program.entry.function].results_in_place
 
 
 def test_known_results_of_a_program_with_dynamic_sizes() -> None:
@@ -81,7 +81,7 @@ def test_known_results_of_a_program_with_dynamic_sizes() -> None:
         "{ if (%c) { sum(%x, axis=[0]) } else { sum(nn.relu(%x), axis=[0]) } }"
     )
     program = lower_program(program_module(infer_types(module)))
-    assert program.functions[program.entries["main"].function].results_in_place
+    assert program.functions[program.entry.function].results_in_place
     x = np.random.default_rng(0).standard_normal((5, 4)).astype("float32")
     for c in (True, False):
         assert_same_value(build(module, threads=1)(x, c), interpret(module, x, c))

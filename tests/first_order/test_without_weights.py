@@ -50,7 +50,7 @@ def test_the_instructions_are_the_same(make: Callable[[], rt.Module]) -> None:
     kept = without_weights(lowered)
     assert kinds(kept) == kinds(lowered)
     assert {RunKernel, RunRegion, LoadConstant} & {*kinds(kept)}
-    assert kept.entries == lowered.entries
+    assert kept.entry == lowered.entry
 
 
 @pytest.mark.parametrize("make", [network, program])

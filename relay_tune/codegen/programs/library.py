@@ -35,7 +35,7 @@ def export_program(program: CompiledFunctions, path: Path) -> None:
 
 
 def _described(program: CompiledFunctions) -> dict[str, object]:
-    entry = program.program.entries["main"]
+    entry = program.program.entry
     return {
         "inputs": list(entry.inputs),
         "appended": [[each.output, each.input, each.axis] for each in entry.appended],
@@ -49,7 +49,7 @@ def _described(program: CompiledFunctions) -> dict[str, object]:
 
 def _interface_text(program: CompiledFunctions) -> str:
     """The data types, and a function whose parameter has the program's type, as Relay text."""
-    entry = program.program.entries["main"]
+    entry = program.program.entry
     type_ = FuncType(tuple(entry.inputs.values()), entry.output)
     function = Function((Var(INTERFACE_PARAMETER, type_),), Tuple(()))
     attributes = {"outputs": tuple(entry.outputs)}

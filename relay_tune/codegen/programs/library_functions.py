@@ -13,7 +13,7 @@ from relay_tune.codegen.programs.counts import layout_number
 from relay_tune.codegen.programs.kept_sessions import CLOSE_KEPT, FAILED
 from relay_tune.codegen.programs.plain_functions import add_plain_functions
 from relay_tune.codegen.programs.plain_interface import plain_interface
-from relay_tune.codegen.programs.program_text import entry_symbol
+from relay_tune.codegen.programs.program_text import ENTRY_SYMBOL
 from relay_tune.codegen.programs.session import MESSAGES
 from relay_tune.codegen.programs.session_functions import NEW_OBJECT, NEW_TENSOR, OPEN_SESSION
 from relay_tune.codegen.programs.values import stored_type
@@ -69,7 +69,7 @@ def session_aliases(name: str, has_values: bool) -> dict[str, str]:
     """
     words = (*_SESSION_WORDS, *(_VALUE_WORDS if has_values else ()))
     aliases = {f"{name}_{word}": f"relay_tune_{word}" for word in words}
-    return {**aliases, f"{name}_main": entry_symbol("main")}
+    return {**aliases, f"{name}_main": ENTRY_SYMBOL}
 
 
 def _add_only_sessions(module: NativeModule, name: str) -> None:

@@ -155,7 +155,7 @@ def _numbers(program: CompiledFunctions, name: str) -> str:
 
 def _sessions(program: CompiledFunctions, plain: PlainInterface | None, name: str) -> str:
     """The declarations of sessions and values."""
-    entry = program.program.entries["main"]
+    entry = program.program.entry
     constructors = c_constructors(program.program)
     opened = _OPEN_TENSORS.format(name=name, most=MAXIMUM_OPEN_RANK)
     return _SESSIONS.format(

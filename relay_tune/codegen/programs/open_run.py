@@ -24,7 +24,7 @@ from relay_tune.codegen.programs.entry_text import entry_callee
 from relay_tune.codegen.programs.giving import DROP_OUTPUTS, GIVE, NEW_OUTPUT
 from relay_tune.codegen.programs.kept_sessions import LEAVE_SESSION, TAKE_SESSION
 from relay_tune.codegen.programs.plain_interface import PlainInterface
-from relay_tune.codegen.programs.program_text import entry_symbol
+from relay_tune.codegen.programs.program_text import ENTRY_SYMBOL
 from relay_tune.codegen.programs.session import NO_ERROR, NO_MEMORY, STORES, WRONG_PROCESSOR, Store
 from relay_tune.codegen.programs.session_functions import RESET_SESSION
 from relay_tune.codegen.programs.size_checks import CHECK_SIZES
@@ -41,7 +41,7 @@ def add_open_run(
 ) -> None:
     """The functions of the library `name`; they need those of `plain_functions`."""
     count = len(plain.outputs)
-    appended = {each.output for each in program.program.entries["main"].appended}
+    appended = {each.output for each in program.program.entry.appended}
     with module.define(_CALL_PROGRAM) as code:
         _write_call(code, plain)
     with module.define(_GIVE_OUTPUTS) as code:
@@ -74,7 +74,7 @@ def _write_call(code: FunctionBuilder, plain: PlainInterface) -> None:
         code.ret_if(room.is_null(), NO_MEMORY)
         rooms.append(room)
     session.at("ptr", STORES).store(stores)
-    entry = entry_callee(entry_symbol("main"))
+    entry = entry_callee(ENTRY_SYMBOL)
     error = code.call(entry, session, _table(code, words), _table(code, rooms))
     session.at("ptr", STORES).clear()
     code.ret(error)

@@ -25,7 +25,7 @@ from relay_tune.codegen.programs.kept_sessions import (
 )
 from relay_tune.codegen.programs.open_run import add_open_run
 from relay_tune.codegen.programs.plain_interface import PlainInterface, PlainTensor
-from relay_tune.codegen.programs.program_text import entry_symbol
+from relay_tune.codegen.programs.program_text import ENTRY_SYMBOL
 from relay_tune.codegen.programs.session import (
     FIRST_MESSAGE,
     NO_MEMORY,
@@ -70,6 +70,6 @@ def _add_run(module: NativeModule, name: str) -> None:
         code.ret_if(~code.call(IS_ABLE), WRONG_PROCESSOR)
         session = code.call(TAKE_SESSION, threads)
         code.ret_if(session.is_null(), NO_MEMORY)
-        error = code.call(entry_callee(entry_symbol("main")), session, inputs, outputs)
+        error = code.call(entry_callee(ENTRY_SYMBOL), session, inputs, outputs)
         code.call(LEAVE_SESSION, session, error)
         code.ret(error)

@@ -90,7 +90,7 @@ def plain_header(program: CompiledFunctions, plain: PlainInterface, name: str) -
 
 def _into(program: CompiledFunctions, plain: PlainInterface, name: str) -> str:
     """The declaration of `NAME_run_into`, where there is such a function."""
-    appended = program.program.entries["main"].appended
+    appended = program.program.entry.appended
     lines = [
         f" *   output {each.output} ({comment_text(plain.outputs[each.output].name)}) is input "
         f"{each.input} ({comment_text(plain.inputs[each.input].name)}) with rows along axis "
@@ -105,7 +105,7 @@ def _in_place(program: CompiledFunctions, plain: PlainInterface) -> str:
     pairs = [
         f" *   output {each.output} ({comment_text(plain.outputs[each.output].name)}) at the "
         f"address of input {each.input} ({comment_text(plain.inputs[each.input].name)})"
-        for each in program.program.entries["main"].in_place
+        for each in program.program.entry.in_place
     ]
     listed = "\n".join(pairs)
     return f", but each input may be the memory of one output:\n{listed}\n *" if pairs else ""

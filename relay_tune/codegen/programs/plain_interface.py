@@ -74,7 +74,7 @@ class PlainInterface:
 
 def plain_interface(program: FirstOrderProgram) -> PlainInterface | None:
     """The plain interface of a program; None where it needs sessions."""
-    entry = program.entries["main"]
+    entry = program.entry
     inputs = [part for name, type_ in entry.inputs.items() for part in _parts(name, type_)]
     outputs = [part for name, type_ in entry.outputs.items() for part in _parts(name, type_)]
     tensors = [

@@ -30,6 +30,9 @@ from relay_tune.first_order.region import Region
 from relay_tune.ir.expr import Function
 from relay_tune.quick_dataclass import dataclass
 
+ENTRY_SYMBOL = "relay_tune_call_main"
+"""The C function of the entry point."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProgramText:
@@ -37,11 +40,6 @@ class ProgramText:
 
     text: str
     messages: tuple[str, ...]
-
-
-def entry_symbol(name: str) -> str:
-    """The C function of an entry point."""
-    return f"relay_tune_call_{name}"
 
 
 def program_text(
@@ -62,7 +60,7 @@ def program_text(
     for primitive in program.batches:
         module.queue_number(primitive)
     functions = [function_text(function, module) for function in program.functions.values()]
-    entries = [entry_text(entry_symbol(n), e, module) for n, e in program.entries.items()]
+    entry = entry_text(ENTRY_SYMBOL, program.entry, module)
     queued = [queued_kernel(number, f, module) for f, number in module.queued.items()]
     queue = _queue_texts(queued, module)
     has_calls = any(function.has_calls for function in program.functions.values())
@@ -91,11 +89,10 @@ def program_text(
         layout_tables_text(program.layouts),
         *queue,
         *functions,
-        *entries,
+        entry,
     ):
         native.add(text)
-    for each in program.entries:
-        add_entry(native, entry_symbol(each))
+    add_entry(native, ENTRY_SYMBOL)
     return ProgramText(native.text(triple), tuple(module.messages))
 
 
