@@ -100,7 +100,7 @@ def forms(letters: int, build: Build | None = None) -> dict[str, Run]:
     """Each form, built for one thread: it writes a name of at most so many letters."""
     made = _native if build is None else build
     program = PROGRAMS["char_rnn"]
-    drawn = program_inputs(program, 0, False, 1)
+    drawn = program_inputs(program, 0, False)
     inputs = {name: np.asarray(value) for name, value in drawn.items()}
     inputs["limit"] = np.asarray(letters, np.int32)
     weights = tutorial_weights(program_weights(program, 0, False, 1))

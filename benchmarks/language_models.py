@@ -53,7 +53,7 @@ def _ours(name: str, inputs: Mapping[str, Any], answer: Callable[[Any], Array]) 
 def char_rnn(letters: int) -> Case:
     """A name of so many letters, the most likely letter each time."""
     program = PROGRAMS["char_rnn"]
-    inputs = {**program_inputs(program, 0, False, 1), "limit": np.asarray(letters, np.int32)}
+    inputs = {**program_inputs(program, 0, False), "limit": np.asarray(letters, np.int32)}
     ours = _ours("char_rnn", inputs, lambda value: np.asarray(rt.list_items(value)))
     peers = char_rnn_variants(program_weights(program, 0, False, 1), inputs)
     return Case(f"char-RNN, {letters} letters", {"relay_tune": ours, **peers})
@@ -62,7 +62,7 @@ def char_rnn(letters: int) -> Case:
 def tree_lstm(name: str) -> Case:
     """A tree of 30 leaves."""
     program = PROGRAMS[name]
-    inputs = program_inputs(program, 0, False, 1)
+    inputs = program_inputs(program, 0, False)
     tree = inputs["tree"]
     assert isinstance(tree, ConstructorValue)
     weights = program_weights(program, 0, False, 1)
@@ -75,7 +75,7 @@ def tree_lstm(name: str) -> Case:
 def lstm_list() -> Case:
     """100 steps of a layer with 512 features, as a recursion over a list."""
     program = PROGRAMS["lstm_list"]
-    inputs = program_inputs(program, 0, False, 1)
+    inputs = program_inputs(program, 0, False)
     weights = program_weights(program, 0, False, 1)
     ours = _ours("lstm_list", inputs, lambda value: np.asarray(value[1][0]))
     peer = _onnxruntime_lstm(weights, np.asarray(inputs["data"]))

@@ -6,7 +6,6 @@ Their names are plain words: a file `search.py` beside a user's script shadows o
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,9 +14,9 @@ from relay_tune.errors import InputError
 OWN_PACKAGES = ("search", "cost_model", "logs")
 
 
-def check_own_packages(names: Iterable[str] = OWN_PACKAGES) -> None:
+def check_own_packages() -> None:
     """Raise InputError, which names both files, where Python would import something else."""
-    for name in names:
+    for name in OWN_PACKAGES:
         wanted = Path(__file__).resolve().parent.parent / name / "__init__.py"
         found = _importable_file(name)
         if found is None or found.resolve() != wanted:

@@ -37,7 +37,7 @@ class _Heap:
 
 
 def selected_tensors(
-    name: str, data: Tensor, axis: int, kept: int, ascending: bool, index_dtype: str
+    data: Tensor, axis: int, kept: int, ascending: bool, index_dtype: str
 ) -> tuple[ProcedureOutput, ...]:
     """The first `kept` elements of `data` sorted along `axis`, and where they stood.
 
@@ -61,7 +61,7 @@ def selected_tensors(
             row.write(last, heap.keys[0], heap.places[0])
             _place(builder, heap, _element(heap, last), literal(0, INDEX), last, ascending)
 
-    return ordered_rows(name, data, axis, kept, index_dtype, write_row)
+    return ordered_rows("topk", data, axis, kept, index_dtype, write_row)
 
 
 def _heap(builder: LoopBuilder, kept: int, dtype: str) -> _Heap:

@@ -57,12 +57,12 @@ def as_stored(array: Array, letters: str, layout: str) -> Array:
 
 
 def window_slices(
-    taps: Sequence[int], outputs: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
+    offsets: Sequence[int], outputs: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
 ) -> tuple[slice, ...]:
-    """Where, on the spatial axes, the inputs of all windows' element `taps` lie."""
+    """Where, on the spatial axes, the inputs of all windows at `offsets` lie."""
     return tuple(
-        slice(tap * step, tap * step + (extent - 1) * stride + 1, stride)
-        for tap, extent, stride, step in zip(taps, outputs, strides, dilation, strict=True)
+        slice(offset * step, offset * step + (extent - 1) * stride + 1, stride)
+        for offset, extent, stride, step in zip(offsets, outputs, strides, dilation, strict=True)
     )
 
 

@@ -54,9 +54,9 @@ def block_sizes(layout: str, letter: str) -> tuple[int, ...]:
     )
 
 
-def single_block(layout: str, letter: str) -> int:
-    """The block size of an axis that is blocked once, else 0."""
-    sizes = block_sizes(layout, letter)
+def channel_block(layout: str) -> int:
+    """The block size of the axis of channels where that is blocked once, else 0."""
+    sizes = block_sizes(layout, "C")
     return sizes[0] if len(sizes) == 1 else 0
 
 

@@ -200,9 +200,9 @@ def _sliding_window(attributes: SlidingWindowAttributes, inputs: Any, types: Any
     strides = attributes.strides
 
     def place(*output: Scalar) -> list[Scalar]:
-        windows, taps = output[first : data.rank], output[data.rank :]
+        windows, offsets = output[first : data.rank], output[data.rank :]
         starts = [window * stride for window, stride in zip(windows, strides, strict=True)]
-        inside = [start + tap for start, tap in zip(starts, taps, strict=True)]
+        inside = [start + offset for start, offset in zip(starts, offsets, strict=True)]
         return [*output[:first], *inside]
 
     return [moved("sliding_window", types[0], data, place)]
@@ -255,5 +255,5 @@ sliding_window = define(
     attributes=SlidingWindowAttributes,
     compute=_sliding_window,
     reference=_sliding_window_reference,
-    documentation="All windows of the data: axes before, windows along each axis, taps.",
+    documentation="All windows of the data: axes before, windows of each axis, their elements.",
 )

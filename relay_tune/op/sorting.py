@@ -132,7 +132,7 @@ def _first_sorted(
     """The first `kept` elements of a sorted axis, and where they stood."""
     is_known = not is_symbolic(kept) and not is_symbolic(data.shape[axis])
     if is_known and 0 < kept * LEAST_PASSED_OVER <= data.shape[axis]:
-        return selected_tensors("topk", data, axis, kept, ascending, dtype)
+        return selected_tensors(data, axis, kept, ascending, dtype)
     return sorted_tensors("topk", data, axis, kept, ascending, dtype)
 
 

@@ -136,7 +136,7 @@ def example_inputs(network: Module | str, seed: int = 0, *, small: bool = False)
     Raises InputError where an input is no tensor of known size.
     """
     if isinstance(network, str) and network in PROGRAMS:
-        return program_inputs(PROGRAMS[network], seed, small, 1)
+        return program_inputs(PROGRAMS[network], seed, small)
     module = build(network, small=small) if isinstance(network, str) else require_module(network)
     sizes = ARCHITECTURES[network].sizes if isinstance(network, str) else {}
     random = np.random.default_rng(whole_number(seed, "seed", 0))

@@ -67,9 +67,9 @@ def program_weights(program: ZooProgram, seed: int, small: bool, batch: int) -> 
     return _weights(program, weights, sizes, Weights(seed))
 
 
-def program_inputs(program: ZooProgram, seed: int, small: bool, batch: int) -> Inputs:
-    """Seeded random inputs of the program, by name."""
-    return program.inputs(np.random.default_rng(seed), _sizes(program, small, batch))
+def program_inputs(program: ZooProgram, seed: int, small: bool) -> Inputs:
+    """Seeded random inputs of the program, by name: one sample."""
+    return program.inputs(np.random.default_rng(seed), _sizes(program, small, 1))
 
 
 def _module(program: ZooProgram) -> Module:

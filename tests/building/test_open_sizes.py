@@ -331,7 +331,7 @@ def @main(%n: int32, %x: Tensor[(3, 2), float32]) { @loop(%n, %x, %x) }
 def test_the_translation_network_attends_to_any_length() -> None:
     program = PROGRAMS["seq2seq"]
     module = program_module(program, 0, True, 1)
-    inputs = program_inputs(program, 0, True, 1)
+    inputs = program_inputs(program, 0, True)
     model = build(module, threads=1)
     for length in (1, 2, 9):
         given = {**inputs, "source": np.arange(length, dtype="int64") % 7}

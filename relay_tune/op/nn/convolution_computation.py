@@ -1,7 +1,7 @@
 """Convolution over any number of spatial axes, in any layout: its computation and its reference.
 
-The computation is an optional stage that pads the data, then one reduction over channels and taps
-with affine indices.
+The computation is an optional stage that pads the data, then one reduction over channels and kernel
+elements with affine indices.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from relay_tune.op.layout_indices import (
     ReductionAxes,
     SplitIndex,
     cast_tensor,
+    channel_block,
     compute_elements,
     letter_positions,
     letter_sizes,
     load_at,
     quotient,
-    single_block,
     spatial_letters,
     whole,
 )
@@ -90,16 +90,16 @@ def convolution(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) ->
     def element(*axes: Scalar) -> Scalar:
         output = letter_positions(out_layout, axes)
         reduction = ReductionAxes()
-        channel, taps = reduction_indices(
+        channel, offsets = reduction_indices(
             reduction, attributes.data_layout, groups.inputs, windows.size
         )
         position = {"N": output["N"], "C": groups.input_channel(output["C"], channel)}
-        for letter, tap, stride, step in zip(
-            letters, taps, windows.strides, windows.dilation, strict=True
+        for letter, offset, stride, step in zip(
+            letters, offsets, windows.strides, windows.dilation, strict=True
         ):
-            position[letter] = whole(output[letter]) * stride + tap * step
+            position[letter] = whole(output[letter]) * stride + offset * step
         kernel_position: dict[str, Index] = {"O": output["C"], "I": channel}
-        kernel_position.update(zip(letters, taps, strict=True))
+        kernel_position.update(zip(letters, offsets, strict=True))
         value = cast(load_at(padded, attributes.data_layout, position), accumulator)
         factor = cast(load_at(weight, attributes.kernel_layout, kernel_position), accumulator)
         return reduce("sum", reduction.axes, value * factor, attributes.sum_bits)
@@ -109,7 +109,7 @@ def convolution(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) ->
 
 
 def convolution_reference(attributes: Any, data: Array, weight: Array) -> Array:
-    """Convolution as one matrix product for each tap of the window."""
+    """Convolution as one matrix product for each offset of the window."""
     letters = spatial_letters(attributes.data_layout)
     dtype = attributes.out_dtype or data.dtype.name
     values = summation_array(as_whole(data, attributes.data_layout, "NC" + letters), dtype)
@@ -117,7 +117,7 @@ def convolution_reference(attributes: Any, data: Array, weight: Array) -> Array:
     windows = windows_of(attributes, kernel.shape[2:])
     outputs = _output_sizes(letters, values.shape[2:], windows)
     padded = pad_spatial_array(values, windows.before, windows.after, 0)
-    result = _sum_over_taps(padded, kernel, windows, outputs, attributes.groups)
+    result = _sum_over_window(padded, kernel, windows, outputs, attributes.groups)
     out_layout = attributes.out_layout or attributes.data_layout
     return as_stored(sums_as(result, dtype), "NC" + letters, out_layout)
 
@@ -138,18 +138,18 @@ def _output_sizes(letters: str, sizes: Sequence[int], windows: Windows) -> list[
     return [size for size in found if isinstance(size, int)]
 
 
-def _sum_over_taps(
+def _sum_over_window(
     padded: Array, kernel: Array, windows: Windows, outputs: Sequence[int], groups: int
 ) -> Array:
-    """The sum over taps of kernel[tap] @ data shifted by the tap, for each group of channels."""
+    """The sum of kernel[offset] @ data shifted by the offset, for each group of channels."""
     batch, channels = padded.shape[:2]
     grouped = kernel.reshape(groups, -1, channels // groups, *windows.size)
     total = np.zeros((batch, groups, grouped.shape[1], int(np.prod(outputs))), padded.dtype)
-    for tap in np.ndindex(*windows.size):
-        where = window_slices(tap, outputs, windows.strides, windows.dilation)
+    for offset in np.ndindex(*windows.size):
+        where = window_slices(offset, outputs, windows.strides, windows.dilation)
         shifted = padded[(slice(None), slice(None), *where)]
         shifted = shifted.reshape(batch, groups, channels // groups, total.shape[-1])
-        total += multiply_groups(grouped[(..., *tap)], shifted)
+        total += multiply_groups(grouped[(..., *offset)], shifted)
     return total.reshape(batch, len(kernel), *outputs)
 
 
@@ -161,17 +161,17 @@ def multiply_groups(kernel: Array, data: Array) -> Array:
 
 
 def reduction_indices(
-    reduction: ReductionAxes, layout: str, channels: int, taps: Sequence[int]
+    reduction: ReductionAxes, layout: str, channels: int, window: Sequence[int]
 ) -> tuple[Index, list[Scalar]]:
-    """New axes of a reduction: the channel within its group, and the taps of the window.
+    """New axes of a reduction: the channel within its group, and the kernel element.
 
     Where `layout` has blocks of channels that divide `channels`, the place in a block is innermost.
     """
-    block = single_block(layout, "C")
+    block = channel_block(layout)
     names = [f"k{letter.lower()}" for letter in spatial_letters(layout)]
     if block == 0 or channels % block:
         channel = reduction.add("c", channels)
-        return channel, [reduction.add(n, k) for n, k in zip(names, taps, strict=True)]
+        return channel, [reduction.add(n, k) for n, k in zip(names, window, strict=True)]
     outer = reduction.add("cb", channels // block)
-    positions = [reduction.add(n, k) for n, k in zip(names, taps, strict=True)]
+    positions = [reduction.add(n, k) for n, k in zip(names, window, strict=True)]
     return SplitIndex(outer, reduction.add("ci", block), block), positions

@@ -249,7 +249,7 @@ def convolution_transpose_reference(attributes: Any, data: Array, weight: Array)
     kernel = summation_array(as_whole(weight, attributes.kernel_layout, "IO" + letters), dtype)
     windows = windows_of(attributes, kernel.shape[2:])
     extra = as_tuple(attributes.output_padding, len(letters), "output_padding")
-    full = _scatter_taps(values, kernel, windows, attributes.groups, extra)
+    full = _scatter_products(values, kernel, windows, attributes.groups, extra)
     crop = [
         slice(before, extent - after)
         for before, after, extent in zip(windows.before, windows.after, full.shape[2:], strict=True)
@@ -258,7 +258,7 @@ def convolution_transpose_reference(attributes: Any, data: Array, weight: Array)
     return as_stored(result, "NC" + letters, attributes.out_layout or attributes.data_layout)
 
 
-def _scatter_taps(
+def _scatter_products(
     values: Array, kernel: Array, windows: Windows, groups: int, extra: Sequence[int]
 ) -> Array:
     """The uncropped result, as [batch, channel, spatial ...]."""
@@ -273,9 +273,9 @@ def _scatter_taps(
         )
     ]
     full = np.zeros((batch, groups * grouped.shape[1], *extents), values.dtype)
-    for tap in np.ndindex(*windows.size):
-        product = multiply_groups(grouped[(..., *tap)], columns)
-        where = window_slices(tap, positions, windows.strides, windows.dilation)
+    for offset in np.ndindex(*windows.size):
+        product = multiply_groups(grouped[(..., *offset)], columns)
+        where = window_slices(offset, positions, windows.strides, windows.dilation)
         full[(slice(None), slice(None), *where)] += product.reshape(
             batch, full.shape[1], *positions
         )

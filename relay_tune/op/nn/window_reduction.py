@@ -70,9 +70,9 @@ def reduce_windows(
         reduction = ReductionAxes()
         position = {"N": output["N"], "C": output["C"]}
         for n, letter in enumerate(letters):
-            tap = reduction.add(f"k{letter.lower()}", windows.size[n])
+            offset = reduction.add(f"k{letter.lower()}", windows.size[n])
             start = whole(output[letter]) * windows.strides[n]
-            position[letter] = start + tap * windows.dilation[n]
+            position[letter] = start + offset * windows.dilation[n]
         return reduce(operation, reduction.axes, cast(load_at(padded, layout, position), dtype))
 
     return compute_elements("windows", shape, element)
@@ -123,9 +123,9 @@ def window_counts(
     """How many elements of the window count, at least 1, for each position on an axis of `size`."""
     low = 0 if include_padding else windows.before[axis]
     high = windows.before[axis] + size + (windows.after[axis] if include_padding else 0)
-    taps = [tap * windows.dilation[axis] for tap in range(windows.size[axis])]
+    offsets = [offset * windows.dilation[axis] for offset in range(windows.size[axis])]
     starts = [position * windows.strides[axis] for position in range(outputs)]
-    return [max(1, sum(low <= start + tap < high for tap in taps)) for start in starts]
+    return [max(1, sum(low <= start + offset < high for offset in offsets)) for start in starts]
 
 
 def surely_covers(
@@ -200,8 +200,8 @@ def reduce_windows_array(
     ]
     padded = pad_spatial_array(data.astype(numpy_dtype(dtype)), windows.before, after, border)
     result: Any = None
-    for tap in np.ndindex(*windows.size):
-        where = window_slices(tap, outputs, windows.strides, windows.dilation)
+    for offset in np.ndindex(*windows.size):
+        where = window_slices(offset, outputs, windows.strides, windows.dilation)
         shifted = padded[(slice(None), slice(None), *where)]
         result = shifted if result is None else combine(result, shifted)
     return np.array(result)
