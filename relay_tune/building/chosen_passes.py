@@ -8,10 +8,11 @@ from dataclasses import replace
 from relay_tune.arguments import wrong_type
 from relay_tune.building.same_answers import SameAnswers
 from relay_tune.errors import InputError
-from relay_tune.ir.expr import Call, Function
+from relay_tune.ir.expr import Call
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
+from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.branches.repeat_slices import RepeatSlices
 from relay_tune.transform.check_indices import CheckIndices
@@ -65,7 +66,9 @@ class ChosenPasses:
         """A module of which every call of an operator is in a kernel; InputError if one is not."""
         if self.pipeline is None:
             return module
-        nodes = post_order(*module.functions.values(), enter=lambda node: not _is_kernel(node))
+        nodes = post_order(
+            *module.functions.values(), enter=lambda node: not is_opaque_function(node)
+        )
         for node in nodes:
             if isinstance(node, Call) and isinstance(node.callee, Operator):
                 raise InputError(
@@ -113,7 +116,3 @@ def _checking_indices(passes: Sequence[ModulePass]) -> list[ModulePass]:
     earlier = [name for name in names[:end] if name != RepeatSlices.name]
     missing = [] if earlier[-1:] == [CheckIndices.name] else [CheckIndices()]
     return [*passes[:end], *missing, *passes[end:]]
-
-
-def _is_kernel(node: object) -> bool:
-    return isinstance(node, Function) and node.is_primitive

@@ -17,7 +17,7 @@ import numpy as np
 
 from relay_tune.cli.difference import largest_difference
 from relay_tune.cli.model_file import constant_inputs, load_argument
-from relay_tune.cli.options import dynamic_shapes_of
+from relay_tune.cli.options import build_options
 from relay_tune.cli.peers.catalogue import PEERS
 from relay_tune.cli.representative_inputs import RepresentativeInputs, representative_inputs
 from relay_tune.cli.units import table_text, time_text
@@ -135,12 +135,7 @@ def _variants(arguments: argparse.Namespace, module: Module) -> Iterator[dict[st
     built = partial(
         build,
         module,
-        target=arguments.target,
-        threads=threads,
-        accuracy=arguments.accuracy,
-        shapes=dynamic_shapes_of(arguments),
-        pipeline=arguments.passes,
-        verify=arguments.verify,
+        **build_options(arguments),
     )
     variants: dict[str, Variant] = {"untuned": partial(partial, built().run)}
     if arguments.log is not None:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from relay_tune.cli.model_file import load_argument
-from relay_tune.cli.options import dynamic_shapes_of
+from relay_tune.cli.options import build_options
 from relay_tune.cli.output_file import require_library
 from relay_tune.codegen.export import check_library_target, header_of
 from relay_tune.codegen.target import parse_target
@@ -26,13 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     model = build(
         module,
         log=arguments.log,
-        target=arguments.target,
-        threads=arguments.threads,
-        accuracy=arguments.accuracy,
         coverage=coverage,
-        shapes=dynamic_shapes_of(arguments),
-        pipeline=arguments.passes,
-        verify=arguments.verify,
+        **build_options(arguments),
         memory_limit=arguments.memory_limit,
     )
     if arguments.require_tuned and coverage.untuned:

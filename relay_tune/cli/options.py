@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from argparse import ArgumentParser, ArgumentTypeError
+from typing import Any
 
 from relay_tune.cli.choices import VERIFICATIONS
 from relay_tune.errors import InputError
@@ -232,3 +233,15 @@ def dynamic_shapes_of(arguments: argparse.Namespace) -> list[dict[str, tuple[int
         {name: each[number if len(each) > 1 else 0] for name, each in by_name.items()}
         for number in range(count)
     ]
+
+
+def build_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of `build` and `tune` that all verbs have options for."""
+    return {
+        "target": arguments.target,
+        "threads": arguments.threads,
+        "accuracy": arguments.accuracy,
+        "shapes": dynamic_shapes_of(arguments),
+        "pipeline": arguments.passes,
+        "verify": arguments.verify,
+    }

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from relay_tune.cli.model_file import load_argument
-from relay_tune.cli.options import dynamic_shapes_of
+from relay_tune.cli.options import build_options
 from relay_tune.cli.output_file import require_writable, write_text
 from relay_tune.cli.representative_inputs import RepresentativeInputs, representative_inputs
 from relay_tune.codegen.target import parse_target
@@ -26,12 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     model = build(
         module,
         log=arguments.log,
-        target=arguments.target,
-        threads=arguments.threads,
-        accuracy=arguments.accuracy,
-        shapes=dynamic_shapes_of(arguments),
-        pipeline=arguments.passes,
-        verify=arguments.verify,
+        **build_options(arguments),
     )
     given = representative_inputs(module, arguments)
     limits = _limits(arguments)

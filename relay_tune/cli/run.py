@@ -10,7 +10,7 @@ from relay_tune.building.chosen_passes import ChosenPasses
 from relay_tune.cli.exit_codes import FAILED, INTERRUPTED
 from relay_tune.cli.model_file import load_argument, stem
 from relay_tune.cli.native_form import require_kernels
-from relay_tune.cli.options import dynamic_shapes_of
+from relay_tune.cli.options import build_options
 from relay_tune.cli.output_file import require_library
 from relay_tune.cli.progress import shown_progress
 from relay_tune.cli.run_report import report_text
@@ -90,15 +90,10 @@ def _tuned(module: Module, arguments: argparse.Namespace, progress: Progress) ->
         log=arguments.log,
         trials=arguments.trials,
         minutes=_tuning_seconds(arguments) / 60.0,
-        target=arguments.target,
-        threads=arguments.threads,
-        accuracy=arguments.accuracy,
         seed=arguments.seed,
         progress=progress,
         name=stem(arguments.model),
-        shapes=dynamic_shapes_of(arguments),
-        pipeline=arguments.passes,
-        verify=arguments.verify,
+        **build_options(arguments),
     )
 
 
@@ -122,12 +117,7 @@ def _exported(module: Module, output: Path, arguments: argparse.Namespace) -> st
     model = build(
         module,
         log=arguments.log,
-        target=arguments.target,
-        threads=arguments.threads,
-        accuracy=arguments.accuracy,
-        shapes=dynamic_shapes_of(arguments),
-        pipeline=arguments.passes,
-        verify=arguments.verify,
+        **build_options(arguments),
     )
     model.export(output)
     return str(output)

@@ -1,5 +1,5 @@
 """The prelude: data types and functions that programs share, written in Relay text."""
 
-from relay_tune.std.select import prelude, with_prelude
+from relay_tune.std.select import constructor, prelude, with_prelude
 
-__all__ = ["prelude", "with_prelude"]
+__all__ = ["constructor", "prelude", "with_prelude"]

@@ -15,6 +15,7 @@ from importlib.resources import files
 import relay_tune.op  # noqa: F401  # registers the operators that the texts use
 from relay_tune.arguments import did_you_mean, instance_of
 from relay_tune.errors import InputError
+from relay_tune.ir.expr import Constructor
 from relay_tune.ir.module import Module, require_module
 from relay_tune.ir.parser.parse import parse
 from relay_tune.std.uses import Uses, reachable, uses_of_module
@@ -90,3 +91,10 @@ def library() -> Module:
         text = files("relay_tune.std").joinpath(f"{name}.relay").read_text(encoding="utf-8")
         module = parse(text, f"prelude/{name}.relay", module)
     return module
+
+
+@cache
+def constructor(name: str) -> Constructor:
+    """A constructor of the prelude's data types: Cons, Nil, Some, None, .."""
+    known = library().types.values()
+    return next(each for data in known for each in data.constructors if each.name == name)

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from importlib.metadata import EntryPoint, entry_points
 
 from relay_tune.arguments import did_you_mean
 from relay_tune.errors import InputError
+from relay_tune.extensions import EntryPoint, entries, entry_named, entry_value, unusable_entry
 from relay_tune.machine.architecture import Architecture, DotProduct
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.targets.aarch64.record import AARCH64
@@ -81,7 +81,7 @@ def architecture_name(triple: str) -> str:
 def _foreign(name: str) -> Architecture | None:
     """The architecture of an installed package."""
     if name not in _LOADED:
-        found = next(iter(entry_points(group=GROUP, name=name)), None)
+        found = entry_named(GROUP, name)
         if found is None:
             return None
         _LOADED[name] = _loaded(found)
@@ -89,7 +89,7 @@ def _foreign(name: str) -> Architecture | None:
 
 
 def _unknown(triple: str, name: str) -> InputError:
-    foreign = sorted(each.name for each in entry_points(group=GROUP))
+    foreign = [each.name for each in entries(GROUP)]
     known = [*(_described(own) for own in BUILT_IN), *foreign]
     names = [*(name for own in BUILT_IN for name in own.names), *foreign]
     return InputError(
@@ -106,15 +106,15 @@ def _described(own: Architecture) -> str:
 def _extended(own: Architecture) -> Architecture:
     """The architecture with the intrinsics of installed packages after its own."""
     if own.name not in _EXTENDED:
-        entries = entry_points(group=INTRINSICS_GROUP)
-        mine = [each for each in entries if each.name.partition(".")[0] == own.name]
+        found = entries(INTRINSICS_GROUP)
+        mine = [each for each in found if each.name.partition(".")[0] == own.name]
         tiles, dots = list(own.intrinsics), list(own.dot_products)
-        for entry in sorted(mine, key=lambda each: each.name):
+        for entry in mine:
             match _loaded_instruction(entry, {each.key for each in tiles}):
-                case Intrinsic() as found:
-                    tiles.append(found)
-                case found:
-                    dots.append(found)
+                case Intrinsic() as tile:
+                    tiles.append(tile)
+                case dot:
+                    dots.append(dot)
         changed = replace(own, intrinsics=tuple(tiles), dot_products=tuple(dots))
         _EXTENDED[own.name] = changed if mine else own
     return _EXTENDED[own.name]
@@ -122,32 +122,18 @@ def _extended(own: Architecture) -> Architecture:
 
 def _loaded_instruction(entry: EntryPoint, taken: Collection[str]) -> Intrinsic | DotProduct:
     """The record of an installed package; InputError where it is none, or its key is taken."""
-    found = _value_of(entry, "intrinsic")
+    found = entry_value(entry, "intrinsic")
     if not isinstance(found, Intrinsic | DotProduct):
-        raise _unusable(entry, "intrinsic", f"is no record of an instruction, but {found!r}")
+        raise unusable_entry(entry, "intrinsic", f"is no record of an instruction, but {found!r}")
     if isinstance(found, Intrinsic) and found.key in taken:
-        raise _unusable(entry, "intrinsic", f"has the key {found.key!r}, which is taken")
+        raise unusable_entry(entry, "intrinsic", f"has the key {found.key!r}, which is taken")
     return found
 
 
 def _loaded(entry: EntryPoint) -> Architecture:
     """The record of an installed package; InputError where there is none."""
-    found = _value_of(entry, "target")
+    found = entry_value(entry, "target")
     if not isinstance(found, Architecture) or found.name != entry.name:
         reason = f"is no record of an architecture of this name, but {found!r}"
-        raise _unusable(entry, "target", reason)
+        raise unusable_entry(entry, "target", reason)
     return found
-
-
-def _value_of(entry: EntryPoint, title: str) -> object:
-    try:
-        return entry.load()
-    except (ImportError, AttributeError) as error:
-        raise _unusable(entry, title, f"cannot be loaded: {error}") from error
-
-
-def _unusable(entry: EntryPoint, title: str, reason: str) -> InputError:
-    package = "" if entry.dist is None else f" of the package {entry.dist.name}"
-    return InputError(
-        f"The {title} {entry.name}{package} {reason}.", remedy="Update or remove the package."
-    )

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import is_dataclass
-from importlib.metadata import EntryPoint, entry_points
+from typing import cast
 
 from relay_tune.arguments import did_you_mean
 from relay_tune.errors import InputError
+from relay_tune.extensions import EntryPoint, entries, entry_named, entry_value, unusable_entry
 from relay_tune.transform.language.a_normal_form import ToANormalForm
 from relay_tune.transform.language.basic_block_normal_form import ToBasicBlockNormalForm
 from relay_tune.transform.language.defunctionalize import Defunctionalize
@@ -79,7 +80,7 @@ def pass_class(name: str, also: Iterable[str] = ()) -> PassClass:
 def _foreign(name: str) -> PassClass | None:
     """The class of an installed package."""
     if name not in _LOADED:
-        entry = next(iter(entry_points(group=GROUP, name=name)), None)
+        entry = entry_named(GROUP, name)
         if entry is None:
             return None
         _LOADED[name] = _loaded(entry)
@@ -87,7 +88,7 @@ def _foreign(name: str) -> PassClass | None:
 
 
 def _unknown(name: str, also: Iterable[str]) -> InputError:
-    foreign = sorted(each.name for each in entry_points(group=GROUP))
+    foreign = [each.name for each in entries(GROUP)]
     notes = (
         f"The passes are: {', '.join([*STANDARD, *foreign])}.",
         f"Passes of the language are: {', '.join(LANGUAGE)}.",
@@ -99,17 +100,7 @@ def _unknown(name: str, also: Iterable[str]) -> InputError:
 
 def _loaded(entry: EntryPoint) -> PassClass:
     """The class of an installed package; InputError where there is none."""
-    package = "" if entry.dist is None else f" of the package {entry.dist.name}"
-    try:
-        found: PassClass = entry.load()
-    except (ImportError, AttributeError) as error:
-        raise InputError(
-            f"The pass {entry.name}{package} cannot be loaded: {error}.",
-            remedy="Update or remove the package.",
-        ) from error
+    found = entry_value(entry, "pass")
     if not is_dataclass(found) or getattr(found, "name", None) != entry.name:
-        raise InputError(
-            f"The pass {entry.name}{package} is no dataclass with this name, but {found!r}.",
-            remedy="Update or remove the package.",
-        )
-    return found
+        raise unusable_entry(entry, "pass", f"is no dataclass with this name, but {found!r}")
+    return cast(PassClass, found)

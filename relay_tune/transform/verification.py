@@ -16,6 +16,7 @@ from relay_tune.ir.expr import Expr, Function, GlobalVar
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import free_vars, post_order
 from relay_tune.ir.types import FuncType, Type
+from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.effects import touches_cells
 from relay_tune.typing.infer import infer_types
@@ -83,7 +84,7 @@ def _false_types(name: str, written: Function, inferred: Function) -> Iterator[F
 
 def _open_kernels(name: str, function: Function) -> Iterator[Fault]:
     """Kernels that use a variable from outside, or have an effect."""
-    for kernel in post_order(function, enter=lambda node: not _is_kernel(node)):
+    for kernel in post_order(function, enter=lambda node: not is_opaque_function(node)):
         if not isinstance(kernel, Function) or not kernel.is_primitive:
             continue
         for var in free_vars(kernel):
@@ -109,10 +110,6 @@ def _changed_types(before: Module, inferred: Module) -> Iterator[Fault]:
                 _where(name, inferred[name]),
                 (f"before: {_text(expected)}", f"after: {_text(found)}"),
             )
-
-
-def _is_kernel(node: Expr) -> bool:
-    return isinstance(node, Function) and node.is_primitive
 
 
 def _where(function: str, node: Expr) -> Span | str:

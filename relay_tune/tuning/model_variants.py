@@ -18,7 +18,7 @@ from relay_tune.building.size_points import SizePoint, input_shapes
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.target import Target
-from relay_tune.first_order.kinds import type_of
+from relay_tune.first_order.kinds import is_open_type, type_of
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
@@ -65,7 +65,7 @@ class TunedModel:
             return False
         if self.points:
             return is_network(self.typed)
-        return is_network(self.fused) and not any(_is_dynamic(type_) for type_ in types)
+        return is_network(self.fused) and not any(is_open_type(type_) for type_ in types)
 
     def primitives(self, tasks: Sequence[Task]) -> dict[Function, Primitive]:
         """Primitives of its kernels, for any number of variants, with the plans of its tasks."""
@@ -171,7 +171,3 @@ class ModelVariants(Variants[ModelVariant]):
     def _run(self, variant: ModelVariant) -> None:
         for inputs in self._inputs:
             variant.loaded(*inputs)
-
-
-def _is_dynamic(type_: object) -> bool:
-    return isinstance(type_, TensorType) and not all(isinstance(d, int) for d in type_.shape)

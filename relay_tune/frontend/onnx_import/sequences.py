@@ -13,7 +13,7 @@ from round to round of a loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, reduce
+from functools import reduce
 
 from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, type_of
@@ -21,7 +21,6 @@ from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.expr import (
     Call,
     Clause,
-    Constructor,
     ConstructorPattern,
     Expr,
     Function,
@@ -32,7 +31,7 @@ from relay_tune.ir.expr import (
     VarPattern,
 )
 from relay_tune.ir.types import FuncType, GlobalTypeVar, TensorType, TupleType, Type, TypeCall
-from relay_tune.std import prelude
+from relay_tune.std import constructor
 from relay_tune.typing.type_text import type_text
 
 _LIST, _OPTION = GlobalTypeVar("List"), GlobalTypeVar("Option")
@@ -80,13 +79,6 @@ def inner_type(type_: Type) -> Type:
     """The type of the elements of a list, or of the value of an optional."""
     assert isinstance(type_, TypeCall)
     return type_.arguments[0]
-
-
-@cache
-def constructor(name: str) -> Constructor:
-    """A constructor of lists or optionals: Cons, Nil, Some, None."""
-    known = prelude("List", "Option").types.values()
-    return next(each for data in known for each in data.constructors if each.name == name)
 
 
 def made(name: str, type_: Type, *fields: Expr) -> Call:

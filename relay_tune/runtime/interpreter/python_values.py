@@ -6,22 +6,14 @@ Option[int64]                   None, or the number
 
 from __future__ import annotations
 
-from functools import cache
 from typing import cast
 
 import numpy as np
 
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.ir.expr import Constructor
 from relay_tune.ir.types import GlobalTypeVar, TensorType, TupleType, Type, TypeCall
 from relay_tune.runtime.interpreter.values import ConstructorValue, Value
-from relay_tune.std import prelude
-
-
-@cache
-def _constructor(name: str) -> Constructor:
-    known = prelude("List", "Option").types.values()
-    return next(each for data in known for each in data.constructors if each.name == name)
+from relay_tune.std import constructor
 
 
 def from_python(value: object, type_: Type | None) -> Value:
@@ -31,15 +23,15 @@ def from_python(value: object, type_: Type | None) -> Value:
     """
     match type_:
         case TypeCall(GlobalTypeVar("List"), (element,)) if isinstance(value, list | tuple):
-            result = ConstructorValue(_constructor("Nil"), ())
+            result = ConstructorValue(constructor("Nil"), ())
             for item in reversed(value):
                 fields = (from_python(item, element), result)
-                result = ConstructorValue(_constructor("Cons"), fields)
+                result = ConstructorValue(constructor("Cons"), fields)
             return result
         case TypeCall(GlobalTypeVar("Option"), (inner,)) if not isinstance(value, ConstructorValue):
             if value is None:
-                return ConstructorValue(_constructor("None"), ())
-            return ConstructorValue(_constructor("Some"), (from_python(value, inner),))
+                return ConstructorValue(constructor("None"), ())
+            return ConstructorValue(constructor("Some"), (from_python(value, inner),))
         case TupleType(fields) if isinstance(value, list | tuple) and len(value) == len(fields):
             return tuple(from_python(v, t) for v, t in zip(value, fields, strict=True))
         case TensorType() if isinstance(value, bool | int | float | np.generic):
