@@ -1,6 +1,7 @@
 """Code for some sizes of an open dimension, beside that for all of them.
 
-    nn.dense(%x, W)                        for 1, 2, .. 8 rows: one kernel each
+    nn.dense(%x, W)                        for 1, 2, .. 8 rows: one kernel each; for one row where
+                                           their number is the product of open sizes
     nn.batch_matmul(%x, %y)                for 1 row; for up to 8: operands are read as they lie
     nn.conv2d(%x, W)                       for 1 image; for up to 8
     nn.conv1d(%x, W)                       for up to 47 places: vectors run along the channels
@@ -99,9 +100,15 @@ def size_cases(
     in_a_line = tuple(_few_points(named, key, program, example))
     if not rows:
         return (*_few_rows(named, key, program, example), *in_a_line)
+    spaced = bool(spaced_inputs(named.function))
     if len(named.symbols) != 1:
-        return (*in_a_line, *_few_pixels(named, key, program, example))
-    if spaced_inputs(named.function):
+        pixels = tuple(_few_pixels(named, key, program, example))
+        are_rows = rows == {prod(example_sizes(named, example).values())}
+        if spaced or not are_rows or ONE_ROW not in sizes:
+            return (*in_a_line, *pixels)
+        one = fixed_case(named, dict.fromkeys(named.symbols, ONE_ROW))
+        return (replace(one, packing=Packing.SHARED_IF_LARGE), *in_a_line, *pixels)
+    if spaced:
         return in_a_line
     (symbol,) = named.symbols
     fixed = [fixed_case(named, {symbol: size}) for size in dict.fromkeys(sizes)]

@@ -55,6 +55,10 @@ SEVERAL_ROWS = with_weights(
     "def @main(%x: Tensor[(n, 3, 128), float32], %w: Tensor[(160, 128), float32]) "
     "{ nn.dense(%x, %w) }"
 )
+SEVERAL_SIZES = with_weights(
+    "def @main(%x: Tensor[(n, m, 128), float32], %w: Tensor[(160, 128), float32]) "
+    "{ nn.dense(%x, %w) }"
+)
 IMAGES = with_weights(
     "def @main(%x: Tensor[(n, 32, 6, 6), float32], %c: Tensor[(32, 32, 3, 3), float32]) "
     "{ nn.conv2d(%x, %c, padding=[1, 1]) }"
@@ -94,6 +98,7 @@ def primitives(module: Module) -> dict[Function, Primitive]:
         (DENSE, EACH),
         (NARROW, EACH),
         (SEVERAL_ROWS, [(1, 1), (1, FEW_ROWS)]),
+        (SEVERAL_SIZES, [(1, 1), (1, 1)]),
         (IMAGES, [(1, 1), (1, FEW_ROWS)]),
         (ROWS_OF_EACH_OTHER, [(1, 1), (1, FEW_ROWS), (1, FEW_POINTS)]),
         (ATTENTION, [(1, 1), (1, FEW_ROWS), (1, FEW_POINTS)]),
@@ -181,6 +186,13 @@ def test_the_code_of_each_size_gives_the_answer(module: Module, threads: int) ->
     for n in (*range(FEW_ROWS + 3), 0, 3):
         data = floats(n, *x.shape[1:])
         assert_same_value(model(data), interpret(module, data))
+
+
+def test_one_row_of_several_open_sizes_gives_the_answer() -> None:
+    model = build(SEVERAL_SIZES, threads=1)
+    for shape in ((1, 1, 128), (1, 2, 128), (3, 1, 128)):
+        x = floats(*shape)
+        assert_same_value(interpret(SEVERAL_SIZES, x), model(x))
 
 
 SIZES_OF_A_LINE = (1, 2, 8, 9, 15, 16, 17, 24, 33, FEW_POINTS, FEW_POINTS + 1, 64, 100)
