@@ -81,6 +81,11 @@ class IntrinsicMatch:
         return balanced_rows(self.row.extent, self.pattern.rows)
 
     @property
+    def rows_before(self) -> int:
+        """The rows of the tile before that a register may begin with, where rows are open."""
+        return self.register_rows if is_symbolic(self.row.extent) else 0
+
+    @property
     def right_rows(self) -> int:
         """The rows of a register with a right operand, which may be fewer than it has."""
         return 1 if self.steps is None else self.steps.extent

@@ -13,7 +13,7 @@ from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 from relay_tune.schedule.loops.loop_shapes import loop_over
 from relay_tune.schedule.loops.prefetch.fetch import Turns
 from relay_tune.schedule.loops.tile_points import TilePosition
-from relay_tune.tensor.expression import Axis, Binary, Scalar, binary, index_value
+from relay_tune.tensor.expression import Axis, Binary, Scalar, binary
 from relay_tune.tensor.loops import Block, Branch, Buffer, Let, LoopKind, Statement, Store
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads, replace_nodes, sub_expressions, substitute
@@ -33,12 +33,11 @@ def register_starts(place: TilePosition, register_rows: int) -> list[int]:
     return [*(number * register_rows for number in range(count - 1)), rows - register_rows]
 
 
-def rows_before(place: TilePosition, register_rows: int) -> int:
-    """How many rows of the first register are those of the tile before."""
-    rows = place.extent
-    if is_symbolic(rows):
-        return register_rows - rows if place.registers == 1 else 0
-    return max(0, register_rows - rows)
+def rows_before(place: TilePosition, match: IntrinsicMatch) -> int:
+    """How many rows in the buffer of products stand before those of the tile."""
+    if is_symbolic(match.row.extent):
+        return match.rows_before
+    return max(0, match.register_rows - place.extent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +77,18 @@ class IntrinsicEpilogue:
     def _rows(
         self, bindings: Mapping[Axis, TilePosition], row: Axis, first: Scalar, count: int
     ) -> Statement:
-        """So many rows from `first` on."""
+        """So many rows from `first` on, if there are so many."""
         number = Axis(f"{row.name[:10]}_n", count)
-        return loop_over(number, Let(row, first + number, self._of_row(bindings, row)))
+        body, extent = self._of_row(bindings, row), self.match.row.extent
+        if is_symbolic(extent):
+            body = Branch(binary("lt", bindings[self.match.row].base + row, extent), body)
+        return loop_over(number, Let(row, first + number, body))
 
     def _of_row(self, bindings: Mapping[Axis, TilePosition], row: Axis) -> Statement:
         """One row of the tile; where registers reach before the tile, it begins behind that."""
         match, width = self.match, self.match.pattern.columns
         columns = bindings[match.block].extent if match.block is not None else 1
-        first = index_value(rows_before(bindings[match.row], match.register_rows))
+        first = rows_before(bindings[match.row], match)
         parts: list[Statement] = []
         for column in range(columns):
             lane = Axis(f"{match.column.name}_l", width)

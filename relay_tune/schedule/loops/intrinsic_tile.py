@@ -69,7 +69,10 @@ class IntrinsicTile:
         self.steps = [axis for axis in order if axis in outer]
         self.results = Buffer(
             name="products",
-            shape=(self.rows * match.register_rows, self.blocks * self.pattern.columns),
+            shape=(
+                self.rows * match.register_rows + match.rows_before,
+                self.blocks * self.pattern.columns,
+            ),
             dtype=self.pattern.result,
             scope=BufferScope.LOCAL,
         )
@@ -103,12 +106,9 @@ class IntrinsicTile:
         return MatrixRegisters(self.pattern, tuple(counts), body, tuple(lengths))
 
     def statement(self, bindings: dict[Axis, TilePosition], outer: Sequence[Axis]) -> Statement:
-        """The tile at these places; in a register of fewer rows where they do not fill one."""
+        """The tile at these places."""
         parts = self.products(bindings, outer), self.epilogue.whole(bindings)
-        whole = Allocate(self.results, Block(parts))
-        place = bindings[self.match.row]
-        is_part = is_symbolic(place.extent) and place.registers == 0
-        return self.configured(whole, place.extent) if is_part else whole
+        return Allocate(self.results, Block(parts))
 
     def products(
         self,
@@ -116,7 +116,10 @@ class IntrinsicTile:
         outer: Sequence[Axis],
         beside: Statement | None = None,
     ) -> Statement:
-        """The products of the tile at these places, with `beside` in each step."""
+        """The products of the tile at these places, with `beside` in each step.
+
+        In a register of fewer rows where those of the tile do not fill one.
+        """
         match = self.match
         columns = bindings[match.block].extent if match.block is not None else 1
         starts = register_starts(bindings[match.row], match.register_rows)
@@ -134,13 +137,16 @@ class IntrinsicTile:
         body: Statement = Block(tuple(step))
         for axis in reversed(self.steps):
             body = loop_over(axis, body)
-        return Block(
+        whole = Block(
             (
                 *(MatrixClear(self._result(*cell)) for cell in cells),
                 body,
                 *(self._kept(starts, cell) for cell in cells),
             )
         )
+        place = bindings[match.row]
+        is_part = is_symbolic(place.extent) and place.registers == 0
+        return self.configured(whole, place.extent) if is_part else whole
 
     def _result(self, row: int, column: int) -> int:
         return row * self.blocks + column
@@ -219,7 +225,8 @@ class IntrinsicTile:
 
     def _kept(self, starts: Sequence[int], cell: tuple[int, int]) -> Statement:
         row, column = cell
-        place = starts[row] if row else 0
+        before = self.match.rows_before
+        place = starts[row] + before if row or before else 0
         indices = (index_value(place), literal(column * self.pattern.columns, INDEX))
         return MatrixStore(self._result(row, column), self.results, indices, self.results.shape[-1])
 

@@ -87,6 +87,7 @@ class _Tiler:
         self.tiles = dict(zip(nest.axes, choice.tile, strict=True))
         self.numbers: list[Axis] = []
         self.fused = 0
+        self.is_uniform = False  # whether what stands behind the whole tiles of an open axis is one
 
     def run(self) -> TiledNest:
         loops = outer_loops(self.nest.axes, self.choice)
@@ -101,9 +102,10 @@ class _Tiler:
 
     def _overlaps(self, tile: IntrinsicTile, loops: Sequence[OuterLoop]) -> bool:
         """Whether tiles end beside the products of the next: there is one, in any order."""
-        if any(is_symbolic(axis.extent) for axis in self.nest.axes) or self.nest.carried:
+        opened = [axis for axis in self.nest.axes if is_symbolic(axis.extent)]
+        if self.nest.carried or any(axis is not tile.match.row for axis in opened):
             return False
-        has_next = prod(loop.count for loop in loops) > 1
+        has_next = bool(opened) or prod(loop.count for loop in loops) > 1
         return has_next and tile.hides_epilogue and not any(loop.is_ragged for loop in loops)
 
     def _overlapped(self, tile: IntrinsicTile, loops: Sequence[OuterLoop]) -> Statement:
@@ -116,7 +118,7 @@ class _Tiler:
         total = prod(loop.count for loop in loops)
         number = Axis("tile", total)
         begin: Scalar = literal(0, INDEX)
-        end: Scalar = literal(total, INDEX)
+        end: Scalar = index_value(total)
         share = None
         if self.fused:
             begin, end = share = Axis("begin", total + 1), Axis("end", total + 1)
@@ -126,9 +128,12 @@ class _Tiler:
         def at(numbers: Sequence[Axis], leaf: Callable[[Bindings], Statement]) -> Statement:
             return self._outer(list(zip(loops, numbers, strict=True)), 0, {}, {}, leaf)
 
+        self.is_uniform = True
+        shares = at(before, lambda earlier: tile.epilogue.shares(earlier, tile.steps))
+        self.is_uniform = False
+        beside = Branch(binary("gt", number, begin), shares)
+
         def of_tile(bindings: Bindings) -> Statement:
-            shares = at(before, lambda earlier: tile.epilogue.shares(earlier, tile.steps))
-            beside = Branch(binary("gt", number, begin), shares)
             is_last = binary("ge", number + 1, end)
             products = tile.products(bindings, self.numbers, beside)
             return Block((products, Branch(is_last, tile.epilogue.whole(bindings))))
@@ -136,7 +141,7 @@ class _Tiler:
         body = numbered(before, binary("max", number - 1, 0), at(self.numbers, of_tile))
         body = numbered(self.numbers, number, body)
         kind = LoopKind.SERIAL if share is None else LoopKind.PARALLEL
-        loop = Loop(number, literal(0, INDEX), literal(total, INDEX), body, kind, share)
+        loop = Loop(number, literal(0, INDEX), index_value(total), body, kind, share)
         return Allocate(tile.results, loop)
 
     def _tile(self, bindings: Bindings) -> Statement:
@@ -208,12 +213,14 @@ class _Tiler:
     ) -> Statement:
         """A whole tile of an open axis, or those behind the last whole one."""
         tile = self.tiles[axis]
+        whole = inside(TilePosition(number, number * tile, tile))
+        if self.is_uniform:
+            return whole
         edges: list[Statement] = []
         for edge in self.tile.edges(axis, tile):
             base = Axis(f"{axis.name}_e", axis.extent)
             place = TilePosition(number, base, edge.extent, edge.registers)
             edges.append(Branch(edge.runs, Let(base, index_value(edge.base), inside(place))))
-        whole = inside(TilePosition(number, number * tile, tile))
         if not edges:
             return whole
         return Branch(binary("lt", number, axis.extent // tile), whole, Block(tuple(edges)))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from relay_tune.codegen.target import native_target
+from relay_tune.ir.dim import Symbol
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.match import intrinsic_match
@@ -25,6 +26,7 @@ from relay_tune.tensor.loops_text import kernel_text
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.run_loops import run_loops
 from relay_tune.tensor.scalar_semantics import numpy_dtype
+from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import compute
 from tests.schedule.comparing import difference
 from tests.schedule.convolutions import EPILOGUES, POOLINGS, convolution_program, feeds_of
@@ -268,6 +270,15 @@ def test_a_tile_ends_beside_the_products_of_the_next() -> None:
     assert "i_t_b * 16" in lines[beside + 4]
     assert lines[last + 1] == "for i_i in 0 .. 16"
     assert "i_t * 16" in lines[last + 3]
+
+
+def test_tiles_of_an_open_number_of_rows_end_beside_products_too() -> None:
+    """Whole tiles, the registers behind them, and rows that do not fill one."""
+    program = dense(symbolic_size(Symbol("n"), 48), 128, 16)
+    plan, schedule = in_tiles(program, (32, 16), parallel=1)
+    text = kernel_text(apply_schedule(plan, schedule).kernels[-1])
+    assert text.count("if tile > begin") == text.count("if tile + 1 >= end") == 4
+    assert "products: float32[48, 16]" in text  # 16 rows may be those of the tile before
 
 
 @pytest.mark.parametrize(("steps", "beside"), [(96, False), (128, True)])
