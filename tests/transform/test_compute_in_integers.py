@@ -263,6 +263,21 @@ def test_what_is_no_product_of_bytes_stays_in_float32(module: Module) -> None:
     assert 'out_dtype="int32"' not in IN_INTEGERS(module).astext()
 
 
+@pytest.mark.parametrize("dtype, wanted", [("uint16", "uint16"), ("int16", "uint8")])
+def test_words_of_another_scale_are_rounded_as_they_were(dtype: str, wanted: str) -> None:
+    module = quantized(
+        f"""%x: Tensor[(4, 50), {dtype}], %z: {dtype}, %n: {wanted}) {{
+          %0 = qnn.dequantize(%x, 0.0003f, %z);
+          qnn.quantize(divide(%0, 3f), 0.0007f, %n, out_dtype="{wanted}")
+        }}""",
+        z=np.array(300, dtype),
+        n=np.array(40, wanted),
+    )
+    words = random_bytes((4, 50), dtype)
+    after = infer_types(IN_INTEGERS(module))
+    assert np.array_equal(interpret(after, words), interpret(module, words))
+
+
 def test_sums_up_to_the_bound_are_exact() -> None:
     depth = (2**31 - 1) // (255 * 127)
     module = _dense(depth, scale="1f")(w=np.full((3, depth), 127, np.int8))

@@ -19,7 +19,7 @@ def _dequantized(call_: Call, given: Sequence[Given]) -> Affine | None:
 
 
 def _stored(call_: Call, given: Sequence[Given]) -> Expr | None:
-    """Integers of the wanted type, or sums rescaled to it; bytes of other types are left alone."""
+    """Integers of the wanted type, or sums rescaled to it; other bytes and words are left alone."""
     source = first(given)
     if source is None:
         return None
@@ -30,7 +30,7 @@ def _stored(call_: Call, given: Sequence[Given]) -> Expr | None:
         return None
     if source.same_type(wanted):
         return source.stored
-    return None if source.is_bytes else _rescaled(source, wanted)
+    return _rescaled(source, wanted) if source.dtype == "int32" else None
 
 
 def _rescaled(source: Affine, wanted: Affine) -> Expr:
