@@ -45,11 +45,13 @@ class Example:
         own: the sizes of some symbols.
         others: that of all other symbols.
         least: the least size of symbols for which the code is, where it is not 1.
+        most: the largest size of symbols for which it is, where there is one.
     """
 
     own: Mapping[str, int] = field(default_factory=dict)
     others: int = EXAMPLE_SIZE
     least: Mapping[str, int] = field(default_factory=dict)
+    most: Mapping[str, int] = field(default_factory=dict)
 
 
 USUAL_EXAMPLE = Example()
@@ -58,9 +60,9 @@ USUAL_EXAMPLE = Example()
 def example_sizes(primitive: OpenPrimitive, example: Example = USUAL_EXAMPLE) -> dict[str, int]:
     """The sizes of a primitive as symbolic sizes that are numbers in the example."""
     names = (*primitive.symbols, *primitive.found)
-    own, others, least = example.own, example.others, example.least
+    own, others, least, most = example.own, example.others, example.least, example.most
     return {
-        name: symbolic_size(Symbol(name, least.get(name, 1)), own.get(name, others))
+        name: symbolic_size(Symbol(name, least.get(name, 1), most.get(name)), own.get(name, others))
         for name in names
     }
 

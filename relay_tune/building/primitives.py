@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import field, replace
 
+from relay_tune.building.bounded_rows import bounded_rows
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.in_place import with_shared_memory
 from relay_tune.building.open_primitives import (
@@ -193,6 +194,7 @@ def _open(
         *exact,
         *size_cases(named, plain, program, example, sizes),
         *cases_of_points(named, plain, example, wanted),
+        *bounded_rows(named, plain, program, example),
     )
     return Primitive(
         key,

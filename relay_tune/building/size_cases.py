@@ -147,6 +147,7 @@ def cases_of_points(
         own = replace(example, own=sizes)
         if own == example:
             continue
+        own = replace(own, most=sizes)
         bounds = {name: (example.least.get(name, 1), size) for name, size in sizes.items()}
         if all(low >= high for low, high in bounds.values()):
             yield fixed_case(named, sizes)

@@ -10,10 +10,17 @@ from relay_tune.quick_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A dimension known by name only, such as a batch size `n`, which is at least `least`."""
+    """A dimension known by name only, such as a batch size `n`.
+
+    Attributes:
+        name: the name.
+        least: the least value that it may have.
+        most: the largest one; None where it may be any.
+    """
 
     name: str
     least: int = 1
+    most: int | None = None
 
     def __str__(self) -> str:
         return self.name

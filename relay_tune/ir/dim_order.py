@@ -1,6 +1,7 @@
 """Which of two sizes is larger, for all values that their symbols can have.
 
-A symbol is a size of at least one, or more where it says so. A polynomial whose coefficients are
+A symbol is a size of at least one, or between other bounds where it says so, which may decide all.
+A polynomial whose coefficients are
 all positive after `n` was replaced by `1 + n` is positive; where it contains `n // d`, the same is
 tried with `n` replaced by `d * (n // d) + r`, with r in 0 .. d - 1, and `(n + 1) // d` replaced by
 `n // d` and something more. What contains `max(p, 0)` is decided with 0 and with p in its place:
@@ -18,11 +19,15 @@ from itertools import permutations
 
 from relay_tune.ir.dim import Atom, Dim, Polynomial, PositivePart, Quotient, Symbol
 from relay_tune.ir.dim_arithmetic import add, multiply, subtract
+from relay_tune.ir.dim_bounds import dim_bounds
 
 
 @lru_cache(maxsize=4096)
 def is_never_negative(dim: Dim) -> bool:
     """Whether a dimension is at least zero for all values of its symbols."""
+    least = dim_bounds(dim)[0]
+    if least is not None and least >= 0:
+        return True
     part = next((atom for atom in _atoms(dim) if isinstance(atom, PositivePart)), None)
     if part is None:
         return any(has_positive_terms(form) for form in _forms(dim))

@@ -35,6 +35,7 @@ from relay_tune.ir.dim_arithmetic import (
     symbol_names,
     symbols,
 )
+from relay_tune.ir.dim_bounds import dim_bounds
 from relay_tune.ir.dim_order import is_never_negative
 
 EXAMPLE_SIZE = 64
@@ -202,6 +203,11 @@ def dim_of(size: object) -> Dim:
 def nominal(size: SupportsIndex) -> int:
     """The size as a plain number: itself, or what it is in the example."""
     return size.example if isinstance(size, SymbolicSize) else index(size)
+
+
+def largest(size: int) -> int | None:
+    """The largest value of a size by the bounds of its symbols; None where it may be any."""
+    return dim_bounds(dim_of(size))[1]
 
 
 def is_symbolic(size: object) -> TypeGuard[int]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from relay_tune.building import rows_packed_alike
+from relay_tune.building.bounded_rows import LONGEST_ROW
 from relay_tune.building.build import build
 from relay_tune.building.primitive import Packing, Primitive
 from relay_tune.building.primitives import primitives_of, write_primitive
@@ -101,7 +102,7 @@ def primitives(module: Module) -> dict[Function, Primitive]:
         (SEVERAL_SIZES, [(1, 1), (1, 1)]),
         (IMAGES, [(1, 1), (1, FEW_ROWS)]),
         (ROWS_OF_EACH_OTHER, [(1, 1), (1, FEW_ROWS), (1, FEW_POINTS)]),
-        (ATTENTION, [(1, 1), (1, FEW_ROWS), (1, FEW_POINTS)]),
+        (ATTENTION, [(1, 1), (1, FEW_ROWS), (1, FEW_POINTS), (1, LONGEST_ROW)]),
         (ROWS_OF_ONE_INPUT, [(1, FEW_ROWS), (1, FEW_POINTS)]),
         (SEQUENCE, [(1, FEW_POINTS)]),
         (NO_PRODUCT, []),

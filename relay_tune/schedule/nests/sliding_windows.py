@@ -7,15 +7,21 @@ from collections.abc import Sequence
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis
-from relay_tune.tensor.size import is_multiple
+from relay_tune.tensor.size import is_multiple, surely_less
 from relay_tune.tensor.walk import loads
 
 
 def slides(form: Affine, axis: Axis, reduction: Sequence[Axis]) -> bool:
-    """Whether neighbours on an axis read some of the same elements, under a sliding window."""
+    """Whether neighbours on an axis read some of the same elements, under a sliding window.
+
+    They do not where open sizes leave that open: caches have room for more rows than they hold.
+    """
     for step in reduction:
         apart, within = form.coefficient(axis), form.coefficient(step)
-        if within and is_multiple(apart, within) and 0 < apart // within < step.extent:
+        if not within or not is_multiple(apart, within):
+            continue
+        steps = apart // within
+        if surely_less(0, steps) and surely_less(steps, step.extent):
             return True
     return False
 

@@ -21,23 +21,23 @@ from relay_tune.schedule.row_groups.grouped_steps import grouped_steps
 from relay_tune.schedule.row_groups.groups import RowGroup, Step, with_groups
 from relay_tune.schedule.row_groups.in_place import in_place
 from relay_tune.schedule.row_groups.row_blocks import (
+    MAXIMUM_LOCAL_BYTES,
+    MOST_SINGLE_ROWS,
     RowBlocks,
     block_bytes,
     common_extents,
     cut_rows,
+    room_bytes,
     row_blocks,
 )
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.program import TensorProgram
-from relay_tune.tensor.size import UndecidedSizeError, is_symbolic
+from relay_tune.tensor.size import UndecidedSizeError, is_symbolic, nominal
 from relay_tune.tensor.walk import loads
 
 ROW_COUNTS = (1, 2, 4, 8, 16, 32, 64)
 """Rows of a block. Few keep more in the nearest cache, many reuse more of what all rows read."""
-
-MOST_OPEN_ROWS = 4
-"""Rows of a block where it is open how many there are: what is left runs row by row."""
 
 NEAR_BYTES = 256 << 10
 """Blocks whose local tensors take more are not tried."""
@@ -67,19 +67,28 @@ def _row_counts(steps: Sequence[Step], outputs: Sequence[Tensor]) -> tuple[int, 
     groups = [in_place(step) for step in with_groups(steps, outputs) if isinstance(step, RowGroup)]
     found: dict[tuple[int, ...], int] = {}
     is_open = any(is_symbolic(common_extents(group)[-1]) for group in groups)
+    is_bounded = any(map(is_symbolic, (group.row_bytes for group in groups)))
     for rows in ROW_COUNTS:
-        if is_open and rows > MOST_OPEN_ROWS:
+        if is_open and not is_bounded and rows > MOST_SINGLE_ROWS:
             break
         cut = tuple(cut_rows(group, rows) for group in groups)
-        if all(block_bytes(g, n) <= NEAR_BYTES for g, n in zip(groups, cut, strict=True)):
+        if all(_is_near(group, n) for group, n in zip(groups, cut, strict=True)):
             found.setdefault(cut, rows)
     if not groups or not found or not all(_has_known_blocks(group) for group in groups):
         return ()
     return tuple(found.values())
 
 
+def _is_near(group: RowGroup, rows: int) -> bool:
+    """Whether the local tensors of a block stay near, and have room whatever open sizes are."""
+    is_small = nominal(block_bytes(group, rows)) <= NEAR_BYTES
+    return is_small and room_bytes(group, rows) <= MAXIMUM_LOCAL_BYTES
+
+
 def _has_known_blocks(group: RowGroup) -> bool:
-    """Whether all that is open of a group is how many rows there are, not what one of them is."""
+    """Whether all that is open of a group is how many rows there are, or rows have a longest."""
+    if is_symbolic(group.row_bytes):
+        return True  # they have room
     return all(_is_known(nest) for nest in row_blocks(group, 1).nests)
 
 

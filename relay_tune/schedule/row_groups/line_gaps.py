@@ -9,6 +9,8 @@ and Tseng, "Data transformations for eliminating conflict misses" (PLDI 1998), s
 
     before:  s[row * 197 + k]                  of 16 rows one begins with a line
     after:   s[row * 208 + k]                  every vector is one line
+
+Rows of an open number n of elements are (n + 15) // 16 * 16 apart.
 """
 
 from __future__ import annotations
@@ -23,6 +25,14 @@ from relay_tune.schedule.nests.nest import Nest, with_roots
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, literal
 from relay_tune.tensor.loops import Buffer
+from relay_tune.tensor.size import (
+    ceiling_quotient,
+    is_multiple,
+    is_symbolic,
+    largest,
+    nominal,
+    surely_less,
+)
 from relay_tune.tensor.walk import loads, replace_nodes
 
 LINES = 64
@@ -59,14 +69,27 @@ def _gapped(buffer: Buffer, nests: Sequence[Nest]) -> tuple[Buffer, Sequence[Nes
     if found is None:
         return buffer, nests
     row, gap = found
-    wider = replace(buffer, shape=(-(-prod(buffer.shape) // row) * (row + gap),))
+    wider = replace(buffer, shape=(_room(prod(buffer.shape), row, gap),))
     return wider, [_moved(nest, buffer, wider, row, gap) for nest in nests]
+
+
+def _room(elements: int, row: int, gap: int) -> int:
+    """The elements of a buffer with gaps; of open rows, each as long as it may be."""
+    longest, widest = largest(row), largest(row + gap)
+    assert longest is not None and widest is not None  # else there is no buffer
+    return -(-elements // longest) * widest
 
 
 def _row_and_gap(forms: Sequence[tuple[Nest, Affine]], width: int) -> tuple[int, int] | None:
     """The longest rows that share places, or the shortest that begin within a line, and the gap."""
-    rows = sorted({apart for _, form in forms for apart in form.terms.values()})
+    apart = {each for _, form in forms for each in form.terms.values()}
     line = LINE_BYTES // width
+    opened = min((each for each in apart if is_symbolic(each)), key=nominal, default=None)
+    if opened is not None:
+        gap = ceiling_quotient(opened, line) * line - opened
+        is_row = not is_multiple(opened, line) and _is_row(opened, forms)
+        return (opened, gap) if is_row else None
+    rows = sorted(apart)
     for row in reversed(rows):
         if _places(row * width) < FEWEST_PLACES and _is_row(row, forms):
             return row, line
@@ -85,12 +108,14 @@ def _is_row(row: int, forms: Iterable[tuple[Nest, Affine]]) -> bool:
     for nest, form in forms:
         if form.constant < 0 or any(apart < 0 for apart in form.terms.values()):
             return False
+        if form.constant and is_symbolic(row):
+            return False
         inside = form.constant % row
         for axis in (*nest.axes, *nest.reduction):
             apart = form.coefficient(axis)
-            if apart % row:
+            if not is_multiple(apart, row):
                 inside += apart * (axis.extent - 1)
-        if inside >= row or form.terms.keys() - {*nest.axes, *nest.reduction}:
+        if not surely_less(inside, row) or form.terms.keys() - {*nest.axes, *nest.reduction}:
             return False
     return True
 
@@ -122,5 +147,6 @@ def _index(index: Scalar, row: int, gap: int) -> Scalar:
     total: Scalar = literal(form.constant + form.constant // row * gap, INDEX)
     for axis, apart in form.terms.items():
         assert isinstance(axis, Axis)
-        total = axis * (apart + apart // row * gap) + total
+        lines = apart // row * gap if is_multiple(apart, row) or not is_symbolic(row) else 0
+        total = axis * (apart + lines) + total
     return total

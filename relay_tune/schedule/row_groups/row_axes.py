@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
-from relay_tune.tensor.size import is_symbolic, nominal
+from relay_tune.tensor.size import is_symbolic, nominal, surely_less
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +57,21 @@ def row_axes(
             counting.append((stride, row_axis))
             points = row_axis.inside
         reach = factor * (points - 1)
-        low, high = low + min(reach, 0), high + max(reach, 0)
+        low, high = (low, high + reach) if factor >= 0 else (low + reach, high)
     if low < 0 or high >= size or set(form.terms) - {*axes, *others}:
         return None
     return _in_order(counting, rows)
 
 
 def _reaches_beyond(axis: Axis, factor: int, size: int) -> bool:
-    """Whether an axis leaves a row. An open one is taken to do so: where it has one point, that is
-    one row."""
-    return is_symbolic(axis.extent) or factor * axis.extent > size
+    """Whether an axis leaves a row.
+
+    An open one that is no longer than a row for all sizes does not. Others are taken to do so:
+    where such an axis has one point, that is one row.
+    """
+    if is_symbolic(axis.extent):
+        return not surely_less(factor * axis.extent, size + 1)
+    return factor * axis.extent > size
 
 
 def _counting(axis: Axis, factor: int, size: int) -> tuple[int, RowAxis] | None:

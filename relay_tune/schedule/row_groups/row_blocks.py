@@ -29,11 +29,22 @@ from relay_tune.schedule.row_groups.row_axes import RowAxis
 from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, index_value, word
 from relay_tune.tensor.index import FlatView, simplify
 from relay_tune.tensor.loops import Buffer, BufferScope
-from relay_tune.tensor.size import ceiling_quotient, is_multiple, is_symbolic, nominal
+from relay_tune.tensor.size import (
+    UndecidedSizeError,
+    ceiling_quotient,
+    is_multiple,
+    is_symbolic,
+    largest,
+    nominal,
+)
 from relay_tune.tensor.walk import loads, replace_nodes
 
 MAXIMUM_LOCAL_BYTES = 1280 << 10
 """Local buffers lie on the stack."""
+
+
+MOST_SINGLE_ROWS = 4
+"""Of larger blocks, what is left of an open number of rows is one block, not one for each row."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -86,15 +97,25 @@ def block_bytes(group: RowGroup, rows: int) -> int:
     return rows * group.row_bytes
 
 
+def room_bytes(group: RowGroup, rows: int) -> int:
+    """What has room for the local tensors of a block of rows, whatever open sizes are.
+
+    Raises UndecidedSizeError where these may be any.
+    """
+    return _largest(block_bytes(group, rows))
+
+
 def row_blocks(group: RowGroup, rows: int, *, rest_together: bool = False) -> RowBlocks:
     """A group in blocks of so many rows, or of all that there are on its innermost row axis.
 
-    With `rest_together`, what is left of an open number of rows is one block, not one for each row.
-    Raises InputError if the blocks are too large.
+    With `rest_together`, and of large blocks, what is left of an open number of rows is one block,
+    not one for each row.
+
+    Raises InputError if the blocks are too large, UndecidedSizeError if they may have any size.
     """
     extents = common_extents(group)
     rows = cut_rows(group, rows)
-    if block_bytes(group, rows) > MAXIMUM_LOCAL_BYTES:
+    if room_bytes(group, rows) > MAXIMUM_LOCAL_BYTES:
         raise InputError(
             f"Blocks of {rows} rows are too large for local buffers.",
             remedy="Choose blocks of fewer rows.",
@@ -128,9 +149,9 @@ def cut_rows(group: RowGroup, rows: int) -> int:
 def last_rows(extent: int, rows: int, *, rest_together: bool = False) -> int:
     """The rows of a block behind the whole ones: all that are left, or 1 if that is open.
 
-    With `rest_together` all that are left even then.
+    With `rest_together`, and of large blocks, all that are left even then.
     """
-    if is_symbolic(extent) and not rest_together:
+    if is_symbolic(extent) and not rest_together and rows <= MOST_SINGLE_ROWS:
         return 0 if is_multiple(extent, rows) else 1
     return extent % rows
 
@@ -143,8 +164,15 @@ def common_extents(group: RowGroup) -> list[int]:
 
 
 def _buffer(tensor: Tensor, group: RowGroup, rows: int) -> Buffer:
-    size = prod(tensor.shape) // group.rows * rows
+    size = _largest(prod(tensor.shape) // group.rows * rows)
     return Buffer(name=tensor.name, shape=(size,), dtype=tensor.dtype, scope=BufferScope.LOCAL)
+
+
+def _largest(size: int) -> int:
+    most = largest(size)
+    if most is None:
+        raise UndecidedSizeError(f"The open size {size} may be larger than any local buffer.")
+    return most
 
 
 def _in_block(
