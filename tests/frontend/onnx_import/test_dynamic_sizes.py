@@ -138,6 +138,8 @@ def test_inputs_of_all_steps_are_multiplied_before_the_steps(
         if isinstance(each, Call) and each.callee is dense
     }
     assert features == {5}  # those of the state
+    if "t" not in sizes or "b" in sizes:
+        assert "reshape" not in module.astext()  # which would copy all products
 
 
 def test_names_that_differ_for_equal_sizes() -> None:

@@ -164,12 +164,7 @@ def _run_as_function(
     The outputs are one tensor: [time, batch, hidden].
     """
     step = CELLS[len(state), cell.gates]
-    width = cell.gates * cell.hidden
-    shape = (sequence.steps, sequence.batch, width)
-    flat = _projected(build, cell, sequence)
-    is_named = are_known(dims := dims_of(shape))
-    reshaped = reshape_to(build, flat, dims) if is_named else reshape_to_sizes(build, flat, shape)
-    inputs = build.once(reshaped)
+    inputs = build.once(_projected_steps(build, cell, sequence))
     last = build.call("subtract", size_value(build, sequence.steps), build.constant(1, "int64"))
 
     def one(number: Expr, values: Sequence[Expr]) -> tuple[Sequence[Expr], Sequence[Expr]]:
@@ -183,6 +178,19 @@ def _run_as_function(
     rows = build.call("reverse", rows, axis=0) if backwards else rows
     dims = dims_of((sequence.steps, sequence.batch, cell.hidden))
     return [build.with_shape(rows, dims)], tuple(after)
+
+
+def _projected_steps(build: Builder, cell: Cell, sequence: _Sequence) -> Expr:
+    """The products of all inputs with the weights: [time, batch, gates * hidden].
+
+    Where both are open, no reshape is: it would copy them.
+    """
+    if not isinstance(sequence.steps, int) and not isinstance(sequence.batch, int):
+        return cell.projected(sequence.data)
+    shape = (sequence.steps, sequence.batch, cell.gates * cell.hidden)
+    flat, dims = _projected(build, cell, sequence), dims_of(shape)
+    known = are_known(dims)
+    return reshape_to(build, flat, dims) if known else reshape_to_sizes(build, flat, shape)
 
 
 def _projected(build: Builder, cell: Cell, sequence: _Sequence) -> Expr:
