@@ -22,6 +22,7 @@ import numpy as np
 
 import relay_tune as rt
 from relay_tune.codegen.target import native_target
+from relay_tune.runtime.aligned_memory import aligned_array
 from relay_tune.runtime.measure_limits import measure_limits
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.transform.bind_parameters import BindParameters
@@ -185,7 +186,9 @@ def _built(text: str, given: dict[str, Array], kind: Kind, threads: int) -> Any:
 
 def _case(name: str, model: Any, data: Array, operations: int) -> Case:
     units = model.profile(data).rows[-1].work.operations
-    return Case(name, model, data, operations, max(units, key=units.__getitem__))
+    lines = aligned_array(data.shape, data.dtype)
+    lines[...] = data
+    return Case(name, model, lines, operations, max(units, key=units.__getitem__))
 
 
 def main() -> None:

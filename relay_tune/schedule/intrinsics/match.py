@@ -163,6 +163,11 @@ def offset_of(load: Load) -> int:
     return _form(load).constant
 
 
+def offset_moves(load: Load, axis: Axis) -> bool:
+    """Whether such an operand lies elsewhere at another place of an axis."""
+    return bool(_form(load).coefficient(axis))
+
+
 @remembered(REMEMBERED)
 def intrinsic_match(nest: Nest) -> IntrinsicMatch | None:
     """What stands where in a nest that its algorithm has run on an intrinsic; None for all others.

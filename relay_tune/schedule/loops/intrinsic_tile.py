@@ -25,8 +25,13 @@ from relay_tune.schedule.loops.intrinsic_epilogue import IntrinsicEpilogue, regi
 from relay_tune.schedule.loops.loop_shapes import loop_over
 from relay_tune.schedule.loops.open_axes import EdgeTile, edge_tiles, register_tiles
 from relay_tune.schedule.loops.packed_loads import PackedLoad
-from relay_tune.schedule.loops.prefetch.fetch import Turns
-from relay_tune.schedule.loops.prefetch.right_operands import next_blocks, sharing_tiles
+from relay_tune.schedule.loops.prefetch.fetch import Fetch, Turns
+from relay_tune.schedule.loops.prefetch.right_operands import (
+    Progress,
+    first_round,
+    next_blocks,
+    sharing_tiles,
+)
 from relay_tune.schedule.loops.tile_points import TilePosition
 from relay_tune.schedule.nests.operation_count import operation_count
 from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, index_value, literal
@@ -49,7 +54,10 @@ from relay_tune.tensor.walk import substitute
 
 
 class IntrinsicTile:
-    """Writes the tiles of a nest on an intrinsic under a choice."""
+    """Writes the tiles of a nest on an intrinsic under a choice.
+
+    `progress` is how far the thread is that computes them.
+    """
 
     def __init__(self, match: IntrinsicMatch, choice: TileChoice) -> None:
         nest = match.nest
@@ -64,6 +72,7 @@ class IntrinsicTile:
         self.blocks = extents[match.block] if match.block is not None else 1
         self.holds_right = match.holds_right(self.rows, self.blocks)
         self.sharing = sharing_tiles(match, choice) if choice.prefetch else None
+        self.progress = Progress(literal(0, INDEX), 0)
         outer = match.outer_reduction
         order = (nest.reduction[place] for place in choice.reduction_order)
         self.steps = [axis for axis in order if axis in outer]
@@ -129,9 +138,8 @@ class IntrinsicTile:
         cells = [(row, column) for row in range(len(starts)) for column in range(columns)]
         step = list(self._step(at, starts, columns))
         if self.sharing is not None:
-            step = _interleaved(
-                step, next_blocks(match, self.sharing, at, outer, columns).prefetches
-            )
+            limits = first_round(match, self.choice, outer, self.progress)
+            step = _interleaved(step, next_blocks(match, self.sharing, at, outer, columns, limits))
         if beside is not None:
             step.append(beside)
         body: Statement = Block(tuple(step))
@@ -241,15 +249,17 @@ def of_whole_registers(choice: TileChoice, match: IntrinsicMatch) -> TileChoice:
     return replace(choice, tile=tuple(tile))
 
 
-def _interleaved(step: Sequence[Statement], fetched: Sequence[Statement]) -> list[Statement]:
+def _interleaved(step: Sequence[Statement], fetch: Fetch) -> list[Statement]:
     """The statements of a step with prefetches spread evenly behind its multiplications."""
     products = sum(isinstance(statement, MatrixMultiply) for statement in step)
+    count = len(fetch.lines)
     found: list[Statement] = []
     done = 0
     for statement in step:
         found.append(statement)
         if isinstance(statement, MatrixMultiply):
-            begin, end = (len(fetched) * n // products for n in (done, done + 1))
-            found += fetched[begin:end]
+            begin, end = (count * n // products for n in (done, done + 1))
+            if begin < end:
+                found.append(replace(fetch, lines=fetch.lines[begin:end]).statement)
             done += 1
     return found

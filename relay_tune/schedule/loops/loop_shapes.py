@@ -50,10 +50,21 @@ def _block(*statements: Statement) -> Statement:
     return statements[0] if len(statements) == 1 else Block(statements)
 
 
-def parallel_loop(numbers: Sequence[Axis], body: Statement) -> Statement:
-    """Fuse tile numbers into one parallel loop; each is found again by division."""
-    fused = Axis("parallel", prod(axis.extent for axis in numbers))
-    return loop_over(fused, numbered(numbers, fused, body), LoopKind.PARALLEL)
+def parallel_loop(
+    numbers: Sequence[Axis],
+    body: Statement,
+    fused: Axis | None = None,
+    share: tuple[Axis, Axis] | None = None,
+) -> Statement:
+    """Fuse tile numbers into one parallel loop; each is found again by division.
+
+    `share` stands for the begin and the end of what a thread runs of `fused`, if `body` asks.
+    """
+    if fused is None:
+        fused = Axis("parallel", prod(axis.extent for axis in numbers))
+    whole = numbered(numbers, fused, body)
+    ends = literal(0, INDEX), literal(fused.extent, INDEX)
+    return Loop(fused, *ends, whole, LoopKind.PARALLEL, share)
 
 
 def numbered(numbers: Sequence[Axis], fused: Scalar, body: Statement) -> Statement:

@@ -22,6 +22,7 @@ from relay_tune.schedule.loops.loop_shapes import loop_over, numbered, parallel_
 from relay_tune.schedule.loops.open_axes import open_choice
 from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
 from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
+from relay_tune.schedule.loops.prefetch.right_operands import Progress
 from relay_tune.schedule.loops.register_tile import RegisterTile
 from relay_tune.schedule.loops.tile_points import TilePosition
 from relay_tune.schedule.nests.nest import Nest
@@ -95,9 +96,14 @@ class _Tiler:
         self.numbers = numbers = [Axis(self._loop_name(loop), loop.count) for loop in loops]
         if isinstance(self.tile, IntrinsicTile) and self._overlaps(self.tile, loops):
             return TiledNest(self._overlapped(self.tile, loops))
+        shared = numbers[: self.fused]
+        number, share = Axis("parallel", prod(axis.extent for axis in shared)), None
+        is_known = self.fused > 0 and not is_symbolic(number.extent)
+        if is_known and isinstance(self.tile, IntrinsicTile):
+            share = self._counts_from_begin(self.tile, number, self.fused)
         body = self._outer(list(zip(loops, numbers, strict=True)), 0, {}, {}, self._tile)
         if self.fused:
-            body = parallel_loop(numbers[: self.fused], body)
+            body = parallel_loop(shared, body, number, share)
         return TiledNest(body, [load.constant for load in self.tile.packed.values()])
 
     def _overlaps(self, tile: IntrinsicTile, loops: Sequence[OuterLoop]) -> bool:
@@ -107,6 +113,15 @@ class _Tiler:
             return False
         has_next = bool(opened) or prod(loop.count for loop in loops) > 1
         return has_next and tile.hides_epilogue and not any(loop.is_ragged for loop in loops)
+
+    def _counts_from_begin(
+        self, tile: IntrinsicTile, number: Axis, shared: int
+    ) -> tuple[Axis, Axis]:
+        """The begin and the end of a thread's share of some loops; its tiles count from there."""
+        total = number.extent
+        begin, end = Axis("begin", total + 1), Axis("end", total + 1)
+        tile.progress = Progress(number - begin, shared)
+        return begin, end
 
     def _overlapped(self, tile: IntrinsicTile, loops: Sequence[OuterLoop]) -> Statement:
         """All loops as one, in which each tile ends beside the products of the next.
@@ -121,7 +136,7 @@ class _Tiler:
         end: Scalar = index_value(total)
         share = None
         if self.fused:
-            begin, end = share = Axis("begin", total + 1), Axis("end", total + 1)
+            begin, end = share = self._counts_from_begin(tile, number, len(loops))
         before = [Axis(f"{axis.name}_b", axis.extent) for axis in self.numbers]
         self.fused = len(loops)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from relay_tune.ir.dim import Symbol
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.match import intrinsic_match
+from relay_tune.schedule.loops.prefetch.right_operands import Progress, first_round
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
@@ -217,6 +219,48 @@ def test_tiles_share_what_is_fetched_for_the_next_block(tile_rows: int, lines: i
     fetched = [line for line in text.splitlines() if "prefetch" in line]
     assert len(fetched) == lines
     assert all("w_groups" in line for line in fetched)
+
+
+@pytest.mark.parametrize(
+    ("parallel", "limit"), [(0, "i_t < 1"), (1, "tile - begin < 3"), (2, "tile - begin < 3")]
+)
+def test_blocks_that_each_row_of_tiles_reads_are_fetched_once(parallel: int, limit: str) -> None:
+    """With rows outermost, the first row of tiles asks for the three blocks, in each thread."""
+    plan, schedule = fetching(dense(64, 64, 48), 32)
+    index, choices = matrix_index(plan), list(schedule.choices)
+    choices[index] = replace(choices[index], order=(0, 1, 2), parallel=parallel)
+    lines = text_of(plan, replace(schedule, choices=tuple(choices))).splitlines()
+    first = [before for before, line in pairwise(lines) if "prefetch" in line]
+    branches = {line.strip() for line in first if "prefetch" not in line}
+    assert branches == {f"if {limit}"}
+
+
+def test_shared_blocks_are_counted_from_the_begin_of_a_thread() -> None:
+    """Tiles with epilogues behind them; one thread of two begins at the second row of tiles."""
+    plan, schedule = fetching(dense(64, 64, 48), 32)
+    index = matrix_index(plan)
+    nest = plan.nests[index]
+    match = intrinsic_match(nest)
+    assert match is not None
+    choice = replace(schedule.choices[index], order=(0, 1, 2), parallel=1)
+    outer = [Axis("i_t", 2), Axis("jo_t", 3)]
+    done = Axis("done", 2)
+    assert first_round(match, choice, outer, Progress(done, 1)) == ((done, 1),)
+    assert first_round(match, choice, outer, Progress(done, 2)) == ((done, 3),)
+    assert first_round(match, choice, outer, Progress(done, 0)) == ((outer[0], 1),)
+    columns_first = replace(choice, order=(1, 0, 2))
+    assert first_round(match, columns_first, outer[::-1], Progress(done, 1)) == ()
+
+
+def test_blocks_that_do_not_stay_near_are_fetched_in_each_round() -> None:
+    """Two parts of 1024 x 512 bfloat16 are 2 MB."""
+    plan, schedule = fetching(dense(64, 1024, 512), 32)
+    index = matrix_index(plan)
+    match = intrinsic_match(plan.nests[index])
+    assert match is not None
+    choice = replace(schedule.choices[index], order=(0, 1, 2), parallel=1)
+    outer = [Axis("i_t", 2), Axis("jo_t", 32)]
+    assert first_round(match, choice, outer, Progress(Axis("done", 64), 2)) == ()
 
 
 @needs_registers
