@@ -16,7 +16,7 @@ stays, and so does what leaves the program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import ClassVar
 
@@ -31,7 +31,7 @@ from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import primitive_key
 from relay_tune.op.primitive_views import computes_nothing, is_join, view_offset
-from relay_tune.op_rules.matching import static_shape, tensor_type
+from relay_tune.op_rules.matching import operator_call, static_shape, tensor_type
 from relay_tune.op_rules.typed import call, recall, tuple_of
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
@@ -122,7 +122,7 @@ class _Scope:
             ]
             found |= set(more)
             changed = bool(more)
-        return found
+        return _without_passed_on(found, readers)
 
     def _kernels(self) -> Iterator[tuple[Call, Function]]:
         found = ((node, _kernel_of(node)) for node in self.nodes)
@@ -138,6 +138,21 @@ class _Scope:
                 yield from children(node) if same_scope(node) else ()
             elif not _is_plain(node) or _is_other(kernel):
                 yield from (node, *children(node))
+
+
+def _without_passed_on(
+    found: set[Expr], readers: Mapping[Expr, Sequence[tuple[Reading, Expr]]]
+) -> set[Expr]:
+    """Those of `found` that are added to nothing which keeps all digits."""
+    kept, before = found, set[Expr]()
+    while kept != before:
+        before = kept
+        kept = {
+            home
+            for home in before
+            if all(result in before for way, result in readers[home] if way is Reading.PASSED)
+        }
+    return kept
 
 
 def _kernel_of(node: Expr) -> Function | None:
@@ -187,7 +202,10 @@ def _narrowed(scope: _Scope) -> Expr:
             with made_for(kernel.body.span):
                 own = _with_types(kernel, arguments, scope.home(node) in narrow)
             given = tuple(done[each] for each in node.arguments)
-            done[node] = replace(node, callee=own, arguments=given, type=own.body.type)
+            if _is_copy(own):
+                (done[node],) = given
+            else:
+                done[node] = replace(node, callee=own, arguments=given, type=own.body.type)
     return done[scope.body]
 
 
@@ -214,6 +232,15 @@ def _with_types(kernel: Function, arguments: Sequence[bool], result: bool) -> Fu
     types = tuple(each.type for each in own if each.type is not None)
     type_ = None if body.type is None else FuncType(types, body.type)
     return replace(kernel, params=tuple(own), body=body, result_type=body.type, type=type_)
+
+
+def _is_copy(kernel: Function) -> bool:
+    """Whether a kernel widens its argument and rounds it again, which changes nothing."""
+    narrowed = operator_call(kernel.body, "cast")
+    widened = None if narrowed is None else operator_call(narrowed.arguments[0], "cast")
+    if widened is None or kernel.params != widened.arguments or not _is_plain(widened):
+        return False
+    return widened.arguments[0].type == kernel.body.type
 
 
 def _moved(node: Expr, parts: Sequence[Expr]) -> Expr:

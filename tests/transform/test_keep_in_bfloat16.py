@@ -66,6 +66,11 @@ KEPT = {
     "a join": (ROWS, "%1 = nn.dense(%x, %v); nn.dense(concatenate((%0, %1), axis=0), %w)", 3),
     "convolutions": (IMAGE, f"%1 = {CONV.format('%0')}; {CONV.format('%1')}", 2),
     "a pool": (IMAGE, f"%1 = {POOL.format('%0')}; {CONV.format('%1')}", 2),
+    "a residual that stays": (
+        ROWS,
+        f"%1 = nn.relu({NEXT}); nn.softmax(add(nn.dense(%1, %w), %0))",
+        1,
+    ),
     "statistics": (ROWS, f"({NEXT}, nn.softmax(%0))", 0),
     "statistics of a view": (ROWS, f"{VIEW} ({NEXT}, nn.softmax(%1))", 0),
     "a result of the program": (ROWS, f"({NEXT}, %0)", 0),
@@ -91,6 +96,19 @@ def test_what_is_kept(case: str) -> None:
     for own, other, exact in zip(found, native, _flat(interpret(before, given)), strict=True):
         for each in (own, other):
             np.testing.assert_allclose(each, exact, atol=1e-2 * np.abs(exact).max())
+
+
+def test_data_that_are_bfloat16_are_not_copied() -> None:
+    given = "%x: Tensor[(20, 64), bfloat16]"
+    before = fused(given, 'nn.dense(cast(%x, dtype="float32"), %w)')
+    assert stored(before) == ["float32", "float32"]
+    assert stored(KEEP(before)) == ["float32"]
+
+
+def test_data_that_lose_digits_between_are_no_copy() -> None:
+    given = "%x: Tensor[(20, 64), bfloat16]"
+    whole = 'cast(cast(%x, dtype="int8"), dtype="float32")'
+    assert stored(KEEP(fused(given, f"nn.dense({whole}, %w)"))) == ["bfloat16", "float32"]
 
 
 def _flat(value: object) -> list[np.ndarray]:
