@@ -83,11 +83,13 @@ def _tiled_axes(analysis: NestAnalysis) -> list[int]:
             and any(form is not None and form.coefficient(axis) == 1 for form in forms)
         ]
         return contiguous if len(contiguous) > 1 else []
+    around = _around_windows(analysis)
     reusing = [
         place
         for place, axis in enumerate(nest.axes)
         if axis.extent > 1
         and axis not in nest.carried
+        and place not in around
         and any(a.form is not None and not a.form.coefficient(axis) for a in analysis.body_accesses)
     ]
     return reusing[-3:]
@@ -100,6 +102,16 @@ def _blocked_axes(analysis: NestAnalysis, machine: Machine) -> list[int]:
         return []
     places = {*_tiled_axes(analysis), *analysis.beside_windows}
     return [p for p in sorted(places) if len(_block_counts(_extent(analysis, p))) > 1]
+
+
+def _around_windows(analysis: NestAnalysis) -> range:
+    """The places of axes outside of those that sliding windows move along: images of a batch.
+
+    Tiles of several images share no row of a window.
+    """
+    beside = analysis.beside_windows
+    places = range(len(analysis.nest.axes))
+    return range(next((n for n in places if n not in beside), 0) if beside else 0)
 
 
 def _extent(analysis: NestAnalysis, place: int) -> int:

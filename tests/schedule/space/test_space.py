@@ -181,6 +181,24 @@ def test_windows_that_share_more_than_fits_into_registers_stay_in_the_space() ->
     assert not space.is_sensible(space.decode(chosen | {"tile0": 7}))
 
 
+def test_windows_move_inside_of_each_image_of_a_batch() -> None:
+    """No tile is of several images, and the loop over them is the outermost."""
+    x = input_tensor("x", (64, 16, 16, 64), "float32")
+    weight = input_tensor("w", (3, 3, 64), "float32")
+    taps = [Axis("u", 3), Axis("v", 3)]
+    u, v = taps
+    result = compute(
+        "depthwise",
+        (64, 14, 14, 64),
+        lambda n, i, j, c: reduce("sum", taps, x[n, i + u, j + v, c] * weight[u, v, c]),
+    )
+    space = space_of(only_nest(result))
+    values = dict(zip(space.names, space.values, strict=True))
+    assert {"tile1", "tile2", "blocks0", "blocks3"} < values.keys()
+    assert "tile0" not in values
+    assert values["order"] == ((0, 1, 2, 3), (0, 2, 1, 3))
+
+
 def copy(shape: tuple[int, ...], order: tuple[int, ...]) -> Nest:
     """The nest of a transposed copy."""
     x = input_tensor("x", shape, "float32")
