@@ -41,7 +41,7 @@ class _Alarm:
 def time_limit(seconds: float) -> Iterator[None]:
     """A block that TimeIsOver ends after so many seconds, whatever it is doing.
 
-    Where signals are held (`held_interrupts`), it is raised behind. There is no limit in other
+    Where signals are held (`deferred_signals`), it is raised behind. There is no limit in other
     threads than the main one, on systems without timers, where the caller has an alarm of its own,
     and within another such block; what looks at a clock has to do so there.
     """

@@ -11,7 +11,7 @@ import pytest
 
 from relay_tune import ending_signals
 from relay_tune.ending_signals import Ending, Terminated
-from relay_tune.tuning.held_interrupts import held_interrupts
+from relay_tune.tuning.deferred_signals import deferred_signals
 
 
 def test_the_first_signal_ends_the_block_and_later_ones_leave_its_end_alone() -> None:
@@ -86,7 +86,7 @@ def test_handlers_of_the_caller_and_of_outer_blocks_stay() -> None:
 def test_steps_that_are_held_are_not_divided_by_sigterm() -> None:
     steps: list[int] = []
     with pytest.raises(Terminated), ending_signals.ending_signals(pass_on=False):
-        with held_interrupts():
+        with deferred_signals():
             signal.raise_signal(signal.SIGTERM)
             steps.append(1)
         steps.append(2)

@@ -10,7 +10,7 @@ from math import inf
 import pytest
 
 from relay_tune.time_limit import TimeIsOver, time_limit
-from relay_tune.tuning.held_interrupts import held_interrupts
+from relay_tune.tuning.deferred_signals import deferred_signals
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="timers of POSIX")
 
@@ -45,7 +45,7 @@ def test_errors_that_end_the_block_already_end_it_in_order() -> None:
 def test_steps_that_are_held_are_done_before() -> None:
     steps: list[str] = []
     with pytest.raises(TimeIsOver), time_limit(LONG):
-        with held_interrupts():
+        with deferred_signals():
             signal.raise_signal(signal.SIGALRM)
             steps.append("done")
         steps.append("never reached")

@@ -8,7 +8,7 @@ kinds, layouts, object_layouts  what values are at run time, and how objects lie
 reference_counts                where objects are retained and released
 form_regions, region            kernels that run together in memory that is planned ahead
 region_sizes                    their sizes, as expressions where they are dynamic
-lent_inputs, results_in_place   what is read and written in the caller's memory
+borrowed_inputs, results_in_place   what is read and written in the caller's memory
 defer_kernels, row_batches      kernels that wait for each other, and many calls as one
 open_primitive                  primitives with sizes that are known at run time only
 """

@@ -49,7 +49,7 @@ def _found(entry: FirstOrderFunction) -> Iterator[PossibleInPlace]:
     uses = Counter(r for each in block.instructions for r in each.operands)
     uses.update((*block.terminator.consumed, *block.terminator.borrowed))
     numbers = {register: number for number, register in enumerate(entry.parameters)}
-    free = {register for register in entry.lent if uses[register] == 1}
+    free = {register for register in entry.borrowed_inputs if uses[register] == 1}
     results = entry.results_in_place
     regions = (each for each in block.instructions if isinstance(each, RunRegion))
     for region in regions:

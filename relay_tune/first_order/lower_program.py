@@ -21,6 +21,7 @@ from dataclasses import replace
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.appended_outputs import with_appended_outputs
 from relay_tune.first_order.block_builder import BlockBuilder
+from relay_tune.first_order.borrowed_inputs import with_borrowed_inputs
 from relay_tune.first_order.defer_kernels import with_deferred_kernels
 from relay_tune.first_order.extended_tensors import with_extended_tensors
 from relay_tune.first_order.form_regions import with_regions
@@ -36,7 +37,6 @@ from relay_tune.first_order.kinds import (
     kinds_of,
 )
 from relay_tune.first_order.layouts import ObjectLayout
-from relay_tune.first_order.lent_inputs import with_lent_inputs
 from relay_tune.first_order.lone_regions import LoneRegions
 from relay_tune.first_order.lower_body import BodyLowering
 from relay_tune.first_order.object_layouts import ObjectLayouts
@@ -96,7 +96,7 @@ def lower_program(module: Module) -> FirstOrderProgram:
     }
     counted = {name: with_reference_counts(function) for name, function in regions.items()}
     whole = replace(program, functions=counted, entry=entry)
-    return with_results_in_place(with_lent_inputs(whole))
+    return with_results_in_place(with_borrowed_inputs(whole))
 
 
 def described_program(module: Module, type_: FuncType, inputs: Sequence[str]) -> FirstOrderProgram:

@@ -29,7 +29,7 @@ class Block:
 class FirstOrderFunction:
     """A function; `results` are the kinds of what it returns. The first block is the entry.
 
-    Parameters that are `lent` are no objects: only their elements and sizes are there. Nor are
+    Parameters that are borrowed are no objects: only their elements and sizes are there. Nor are
     `results_in_place`, which lie in the caller's memory for the result of that number.
     """
 
@@ -37,7 +37,7 @@ class FirstOrderFunction:
     parameters: tuple[Register, ...]
     results: tuple[Kind, ...]
     blocks: tuple[Block, ...]
-    lent: frozenset[Register] = frozenset()
+    borrowed_inputs: frozenset[Register] = frozenset()
     results_in_place: Mapping[Register, int] = field(default_factory=dict)
 
     @property

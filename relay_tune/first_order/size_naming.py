@@ -76,7 +76,7 @@ class SizeNaming:
             if isinstance(each.dim, Symbol)
         }
         self._parts = {str(part): (part, source) for part, source in self._compound_parts()}
-        self._lent: set[str] = set()
+        self._provisional: set[str] = set()
         self.symbols: dict[str, SizeSource] = {}
         self.checks: list[tuple[SizeSource, Dim]] = []
         self.meanings: dict[str, Symbol] = {}
@@ -179,8 +179,8 @@ class SizeNaming:
         """The name of a symbol, or what it is equal to, which is checked then."""
         if symbol.name in self._equal:
             return self._equal_size(symbol, source)
-        if symbol.name in self._lent:
-            self._lent.remove(symbol.name)
+        if symbol.name in self._provisional:
+            self._provisional.remove(symbol.name)
             self.checks.append((source, self._known[symbol.name]))
         if symbol.name not in self._known:
             self._known[symbol.name] = self._new(symbol, source)
@@ -190,7 +190,7 @@ class SizeNaming:
         """Definition of a symbol; another symbol that comes later is read here."""
         other = self._representative(symbol)
         if isinstance(other, Symbol) and other.name in self._symbols.keys() - self._known.keys():
-            self._lent.add(other.name)
+            self._provisional.add(other.name)
             self._known[other.name] = self._new(other, source)
             return self._known[other.name]
         value = self._value(symbol)

@@ -9,7 +9,7 @@ candidates, runner           from a schedule to a measured time
 plausible_runner             times that no machine can reach are not believed
 recorder, log_keeper, marks  what the log is told and asked; finished_tasks, kept_schedules,
                              running_marks
-confirm, settle              the winners once more, alone and in their network (network_check,
+confirm, network_confirmation  the winners once more, alone and in their network (network_check,
                              variants: model_variants)
 budget, options, events      what a run may spend, what can be chosen, what it tells
 fit, logged_programs         the coefficients of estimates from a log, without models

@@ -19,8 +19,8 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.time_limit import TimeIsOver
+from relay_tune.tuning.deferred_signals import deferred_signals
 from relay_tune.tuning.events import Measured
-from relay_tune.tuning.held_interrupts import held_interrupts
 from relay_tune.tuning.log_keeper import GIVE_UP_ATTEMPTS
 from relay_tune.tuning.ranking import row_of
 from relay_tune.tuning.runner import Draft, Prepared
@@ -75,7 +75,7 @@ class Recorder:
         """Claim candidates of a task and begin to compile and check them."""
         known = len(state.tried)
         schedules = [draft.schedule for draft in drafts]
-        with held_interrupts():
+        with deferred_signals():
             is_mine = self._keeper.claim(state.task, schedules)
             for schedule in compress(schedules, is_mine):
                 self._claimed[state.task.key.digest, schedule.to_json()] = state
@@ -134,7 +134,7 @@ class Recorder:
         features: list[float],
     ) -> None:
         """Enter a measurement into the log and the result: into both or, interrupted, neither."""
-        with held_interrupts():
+        with deferred_signals():
             self._keeper.append(state.task, schedule, measurement, features)
             self._claimed.pop((state.task.key.digest, schedule.to_json()), None)
             state.add(schedule, measurement.outcome, measurement.seconds)

@@ -16,6 +16,7 @@ from relay_tune.schedule.plan import read_schedule
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.confirm import PASSES, measure_in_turn, next_to_confirm
+from relay_tune.tuning.deferred_signals import deferred_signals
 from relay_tune.tuning.events import (
     CostModelFailed,
     PhaseStarted,
@@ -24,7 +25,6 @@ from relay_tune.tuning.events import (
     TaskStarted,
 )
 from relay_tune.tuning.finished_tasks import FINISHED_EARLIER
-from relay_tune.tuning.held_interrupts import held_interrupts
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.plausible_runner import PlausibleRunner
 from relay_tune.tuning.ranking import Ranking, row_of
@@ -246,7 +246,7 @@ class TuningRun:
                 return
             for tried, measurement in found:
                 features = state.space.features(tried.schedule)
-                with held_interrupts():
+                with deferred_signals():
                     self._keeper.append(state.task, tried.schedule, measurement, features)
                     state.confirm(tried.schedule, measurement)
 

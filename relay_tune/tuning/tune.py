@@ -40,6 +40,7 @@ from relay_tune.tuning.finished_tasks import earlier_result
 from relay_tune.tuning.known_limits import known_limits
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.model_variants import TunedModel
+from relay_tune.tuning.network_confirmation import confirm_in_network, is_confirmed
 from relay_tune.tuning.network_times import NetworkTimes
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
@@ -50,7 +51,6 @@ from relay_tune.tuning.runner import NativeRunner, Runner
 from relay_tune.tuning.running_marks import RunningMarks
 from relay_tune.tuning.scope import TuningScope
 from relay_tune.tuning.session import Session
-from relay_tune.tuning.settle import is_settled, settle
 from relay_tune.tuning.task_result import TaskResult
 from relay_tune.tuning.task_state import TaskState, new_state
 from relay_tune.tuning.tasks import Task, extract_tasks, network_bytes
@@ -164,10 +164,10 @@ def _tuned(
         runner.close()
         marks.close()
     model = TunedModel(typed, fused, points)
-    return _settled(result, model, tasks, log, scope, target, budget, progress)
+    return _confirmed(result, model, tasks, log, scope, target, budget, progress)
 
 
-def _settled(
+def _confirmed(
     result: TuningResult,
     model: TunedModel,
     tasks: Sequence[Task],
@@ -186,13 +186,13 @@ def _settled(
         return result
     keeper = LogKeeper(log, scope)
     try:
-        if not result.measured and is_settled(tasks, keeper):
+        if not result.measured and is_confirmed(tasks, keeper):
             return result
         if result.measured and budget.left < result.network_seconds:
             return replace(result, out_of_time=True)
         with budget.limited():
             machine = _machine(keeper, target, progress)
-            verdict = settle(model, tasks, keeper, target, machine, budget, progress)
+            verdict = confirm_in_network(model, tasks, keeper, target, machine, budget, progress)
         times = NetworkTimes.of(verdict.untuned_seconds, verdict.tuned_seconds, verdict.ratios)
         if result.run is not None:
             keeper.note_results(result.run, {"network": asdict(times)})

@@ -45,7 +45,7 @@ NO_ROOM = "The memory that was given for a result has too little room for its ro
 
 
 def write_append(instruction: AppendRows, objects: ObjectWriter) -> None:
-    """Append rows; the sizes of the result are known as those of a lent input."""
+    """Append rows; the sizes of the result are known as those of a borrowed input."""
     names, writer = objects.names, objects.writer
     old, new = names[instruction.old], names[instruction.rows]
     kind, row_kind = instruction.old.kind, instruction.rows.kind

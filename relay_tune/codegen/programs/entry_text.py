@@ -53,7 +53,7 @@ def entry_text(symbol: str, entry: EntryPoint, module: ModuleWriter) -> str:
 
     function = module.program.functions[entry.function]
     values = [
-        _argument(kind, parameter in function.lent, next_word, objects)
+        _argument(kind, parameter in function.borrowed_inputs, next_word, objects)
         for kind, parameter in zip(inputs, function.parameters, strict=True)
     ]
     arguments = pass_arguments(inputs, values, objects)

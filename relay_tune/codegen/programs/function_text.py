@@ -55,7 +55,7 @@ class _FunctionText:
         start: Lines = ["entry:", self._objects.stack_slots]
         self._writer.lines.append(start)
         parameters = take_parameters(function.parameters, self._objects)
-        if function.lent:
+        if function.borrowed_inputs:
             self._read_lent_sizes()
         if function.results_in_place:
             self._find_results()
@@ -84,7 +84,7 @@ class _FunctionText:
         words = input_words([parameter.kind for parameter in parameters])
         for parameter, word in zip(parameters, words, strict=True):
             kind, name = parameter.kind, self._names[parameter]
-            if parameter not in self._function.lent or not isinstance(kind, TensorKind):
+            if parameter not in self._function.borrowed_inputs or not isinstance(kind, TensorKind):
                 continue
             if not kind.is_open:
                 objects.lent_sizes[name] = [str(extent) for extent in kind.shape]

@@ -210,7 +210,7 @@ class ObjectWriter:
         return self.load("i16", self.names[object_], 6)
 
     def before_data(self, elements: str) -> str:
-        """What stands for the object of elements that are lent: `data` gives their address."""
+        """What stands for the object of borrowed elements: `data` gives their address."""
         return self.address(elements, -TENSOR_DATA)
 
     def retain(self, object_: str) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from relay_tune.frontend.onnx_import.operators.microsoft.also_standard import ALSO_STANDARD
 from relay_tune.frontend.onnx_import.operators.microsoft.attention import ATTENTIONS
 from relay_tune.frontend.onnx_import.operators.microsoft.block_weights import BLOCK_WEIGHTS
 from relay_tune.frontend.onnx_import.operators.microsoft.fused import FUSIONS
 from relay_tune.frontend.onnx_import.operators.microsoft.grouped_attention import (
     translate_group_query_attention,
 )
-from relay_tune.frontend.onnx_import.operators.microsoft.kin import KIN
 from relay_tune.frontend.onnx_import.operators.microsoft.quantized import QUANTIZED
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 
@@ -19,6 +19,6 @@ MICROSOFT: Mapping[str, Translator] = {
     **ATTENTIONS,
     **QUANTIZED,
     **BLOCK_WEIGHTS,
-    **KIN,
+    **ALSO_STANDARD,
     "GroupQueryAttention": translate_group_query_attention,
 }

@@ -29,19 +29,21 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("parameters", "body", "lent"), CASES)
-def test_what_kernels_alone_read_is_lent(parameters: str, body: str, lent: list[bool]) -> None:
+@pytest.mark.parametrize(("parameters", "body", "borrowed"), CASES)
+def test_what_kernels_alone_read_is_borrowed(
+    parameters: str, body: str, borrowed: list[bool]
+) -> None:
     module = parse(f"def @main({parameters}) {{ {body} }}")
     program = lower_program(program_module(infer_types(module)))
     main = program.functions[program.entry.function]
-    assert [parameter in main.lent for parameter in main.parameters] == lent
+    assert [parameter in main.borrowed_inputs for parameter in main.parameters] == borrowed
     released = {
         instruction.object
         for block in main.blocks
         for instruction in block.instructions
         if isinstance(instruction, Release)
     }
-    assert main.lent.isdisjoint(released)
+    assert main.borrowed_inputs.isdisjoint(released)
 
 
 def test_what_calls_itself_is_lent_nothing() -> None:
@@ -50,7 +52,7 @@ def test_what_calls_itself_is_lent_nothing() -> None:
         "{ if (%n < 1) { nn.relu(%x) } else { @main(%x * 2f, %n - 1) } }"
     )
     program = lower_program(program_module(infer_types(module)))
-    assert not program.functions[program.entry.function].lent
+    assert not program.functions[program.entry.function].borrowed_inputs
     x = np.random.default_rng(0).standard_normal((3, 4)).astype("float32")
     assert_same_value(build(module, threads=1)(x, 3), interpret(module, x, 3))
 

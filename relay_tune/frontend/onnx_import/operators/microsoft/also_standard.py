@@ -69,7 +69,7 @@ def _distances(node: OnnxNode, build: Builder) -> Expr:
     return build.call("sqrt", squares) if metric == "euclidean" else squares
 
 
-KIN: Mapping[str, Translator] = {
+ALSO_STANDARD: Mapping[str, Translator] = {
     "Pad": _pad,
     "Trilu": _same(translate_trilu),
     "GatherND": _same(translate_gather_nd),

@@ -13,7 +13,7 @@ HELD = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
 
 
 @contextmanager
-def held_interrupts() -> Iterator[None]:
+def deferred_signals() -> Iterator[None]:
     """Signals within the block take effect at its end, as if they had come just then.
 
     Keep the block short. Only the main thread is ever interrupted, so that there is nothing to hold

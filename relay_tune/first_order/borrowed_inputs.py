@@ -29,20 +29,20 @@ from relay_tune.first_order.program import Block, FirstOrderFunction, FirstOrder
 _READS = (AppendRows, ViewRows, RunKernel, RunRegion, CheckIndices, CheckRoom, CheckSize, Release)
 
 
-def with_lent_inputs(program: FirstOrderProgram) -> FirstOrderProgram:
+def with_borrowed_inputs(program: FirstOrderProgram) -> FirstOrderProgram:
     """The program whose entry leaves inputs where they are.
 
     Where kernels wait they have to find out whether an input waits, too: then all are objects.
     """
-    return program if program.batches else program.with_outer_function(_lent)
+    return program if program.batches else program.with_outer_function(_borrowing)
 
 
-def _lent(function: FirstOrderFunction) -> FirstOrderFunction:
+def _borrowing(function: FirstOrderFunction) -> FirstOrderFunction:
     kept = {register for block in function.blocks for register in _kept(block)}
     tensors = [p for p in function.parameters if isinstance(p.kind, TensorKind)]
-    lent = frozenset(register for register in tensors if register not in kept)
+    borrowed = frozenset(register for register in tensors if register not in kept)
     instructions = [each for block in function.blocks for each in block.instructions]
-    no_objects = lent.union(each.result for each in instructions if isinstance(each, ViewRows))
+    no_objects = borrowed.union(each.result for each in instructions if isinstance(each, ViewRows))
     blocks = tuple(
         replace(
             block,
@@ -54,7 +54,7 @@ def _lent(function: FirstOrderFunction) -> FirstOrderFunction:
         )
         for block in function.blocks
     )
-    return replace(function, blocks=blocks, lent=lent)
+    return replace(function, blocks=blocks, borrowed_inputs=borrowed)
 
 
 def _kept(block: Block) -> Iterator[Register]:

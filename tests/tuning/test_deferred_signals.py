@@ -7,12 +7,12 @@ import threading
 
 import pytest
 
-from relay_tune.tuning.held_interrupts import held_interrupts
+from relay_tune.tuning.deferred_signals import deferred_signals
 
 
 def test_an_interrupt_is_raised_at_the_end_of_the_block() -> None:
     steps: list[int] = []
-    with pytest.raises(KeyboardInterrupt), held_interrupts():
+    with pytest.raises(KeyboardInterrupt), deferred_signals():
         signal.raise_signal(signal.SIGINT)
         steps.append(1)
         signal.raise_signal(signal.SIGINT)
@@ -21,7 +21,7 @@ def test_an_interrupt_is_raised_at_the_end_of_the_block() -> None:
 
 
 def test_an_interrupt_is_not_lost_where_the_block_fails() -> None:
-    with pytest.raises(KeyboardInterrupt) as caught, held_interrupts():
+    with pytest.raises(KeyboardInterrupt) as caught, deferred_signals():
         signal.raise_signal(signal.SIGINT)
         raise ValueError("first")
     assert isinstance(caught.value.__context__, ValueError)
@@ -29,7 +29,7 @@ def test_an_interrupt_is_not_lost_where_the_block_fails() -> None:
 
 def test_the_handler_of_before_is_in_force_again() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with held_interrupts():
+    with deferred_signals():
         assert signal.getsignal(signal.SIGINT) is not before
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -37,7 +37,7 @@ def test_the_handler_of_before_is_in_force_again() -> None:
 def test_an_ignored_interrupt_stays_ignored() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with held_interrupts():
+        with deferred_signals():
             signal.raise_signal(signal.SIGINT)
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
@@ -48,7 +48,7 @@ def test_other_threads_have_nothing_to_hold() -> None:
     done: list[bool] = []
 
     def step() -> None:
-        with held_interrupts():
+        with deferred_signals():
             done.append(True)
 
     thread = threading.Thread(target=step)

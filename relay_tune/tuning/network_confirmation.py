@@ -24,7 +24,7 @@ COMPARED, NEARLY_AS_FAST = 8, 1.06
 time of the fastest one by themselves."""
 
 
-def settle(
+def confirm_in_network(
     model: TunedModel,
     tasks: Sequence[Task],
     keeper: LogKeeper,
@@ -47,7 +47,7 @@ def settle(
             before = budget.elapsed
             try:
                 own = ModelVariants(model, primitives, pool, target, threads, budget.require_time)
-                found = _settle(own, tasks, keeper, target, machine, threads, budget)
+                found = _confirm(own, tasks, keeper, target, machine, threads, budget)
             except TimeIsOver:
                 if not verdicts:
                     raise
@@ -58,13 +58,13 @@ def settle(
     return verdicts[0]
 
 
-def is_settled(tasks: Sequence[Task], keeper: LogKeeper) -> bool:
+def is_confirmed(tasks: Sequence[Task], keeper: LogKeeper) -> bool:
     """Whether the log has marks for all tasks."""
     counts = {keeper.scope.threads, 1}
     return all(counts <= {mark.scope.threads for mark in keeper.kept(task)} for task in tasks)
 
 
-def _settle(
+def _confirm(
     variants: ModelVariants,
     tasks: Sequence[Task],
     keeper: LogKeeper,
