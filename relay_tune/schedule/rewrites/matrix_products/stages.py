@@ -15,7 +15,7 @@ Matrix registers multiply bfloat16 some fifteen times as fast as vector register
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import reduce as fold
 from math import prod
@@ -35,14 +35,17 @@ from relay_tune.schedule.rewrites.matrix_products.operands import (
     steps_in_place,
     stored_groups,
 )
-from relay_tune.schedule.rewrites.products import Product, product_of
+from relay_tune.schedule.rewrites.products import Product
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
-from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, binary, cast, reduce, select
+from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, reduce, select
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.size import nominal
-from relay_tune.tensor.tensor import Computed, compute, input_tensor
+from relay_tune.tensor.tensor import Computed, compute, copy_of, input_tensor
+from relay_tune.tensor.walk import substitute
+
+Weights = Callable[[Mapping[Tensor, Array]], Array]
 
 TERMS = {
     1: ((0, 0),),
@@ -101,51 +104,70 @@ def matrix_program(program: TensorProgram, form: Form, gathers: bool) -> TensorP
             return None
         columns, count = stage.shape[-1], whole_columns(product, form)
         if count == columns:
-            return _stages(product, rewriting, form, gathers)
-        whole, rest = product.part(0, count), product.part(count, columns - count)
-        return _joined(_stages(whole, rewriting, form, gathers), _direct(rest, rewriting))
+            return _stages(product, rewriting, _left_operand(product, rewriting, form, gathers))
+        whole = product.part(0, count)
+        left = _left_operand(whole, rewriting, form, gathers)
+        rest = _last_columns(product, count, rewriting, whole, left)
+        return _joined(_stages(whole, rewriting, left), rest, columns)
 
     return with_rewritten_stages(program, rewrite)
 
 
-def _stages(product: Product, rewriting: Rewriting, form: Form, gathers: bool) -> Computed:
-    """The product of stages with other operands, and the constants that it reads."""
+def _left_operand(product: Product, rewriting: Rewriting, form: Form, gathers: bool) -> LeftOperand:
+    """The data where they lie, or a copy of what each row reads."""
     data = rewriting.now(product.data.tensor)
     left = None if gathers else rows_in_place(product, data, form)
-    if left is None:
-        left = rows_gathered(product, data, form)
+    return rows_gathered(product, data, form) if left is None else left
+
+
+def _stages(
+    product: Product, rewriting: Rewriting, left: LeftOperand, weights: Weights | None = None
+) -> Computed:
+    """The product of stages with other operands, and the constants that it reads.
+
+    `weights` gives the values of constant weights, where these are others.
+    """
     weight, inner, narrow = product.weight.tensor, len(left.inner), left.form
     if weight not in rewriting.constants:
         groups = stored_groups(product, rewriting.now(weight), inner, narrow)
         return _summed(product, left, groups)
     shape = groups_shape(product.weights_shape, inner, narrow)
-    groups = input_tensor(f"{weight.name}_groups", shape, form.pattern.right)
+    groups = input_tensor(f"{weight.name}_groups", shape, narrow.pattern.right)
+    values = product.weights if weights is None else weights
 
     def packed(arrays: Mapping[Tensor, Array]) -> Array:
-        return groups_of(product.weights(arrays), inner, narrow)
+        return groups_of(values(arrays), inner, narrow)
 
     return _summed(product, left, rewriting.constant(groups, (weight,), packed))
 
 
-def _direct(product: Product, rewriting: Rewriting) -> Computed:
-    """Columns that fill no register, computed as they are written, with weights of their own."""
-    stage, weight = product.stage, product.weight.tensor
-    if weight not in rewriting.constants:
-        return rewriting.rebuilt(stage)
-    rest = input_tensor(f"{weight.name}_rest", product.weights_shape, weight.dtype)
-    constant = rewriting.constant(
-        rest, (weight,), lambda arrays: np.ascontiguousarray(product.weights(arrays))
-    )
-    data = product.data
-    moved = replace(data, tensor=rewriting.now(data.tensor))
-    own = constant[(*product.steps, stage.axes[-1])]
-    assert isinstance(own, Load)
-    product_of_both = product_of(moved, own, stage)
-    return replace(stage, body=reduce("sum", product.steps, product_of_both))
+def _last_columns(
+    product: Product, begin: int, rewriting: Rewriting, whole: Product, left: LeftOperand
+) -> Computed:
+    """Columns that fill no register: beside columns of zeros, if their weights are constants.
+
+    They are stored by themselves, so that what follows them takes no part in the product. `left` is
+    the left operand of the columns before them, the product `whole`.
+    """
+    rest = product.part(begin, product.stage.shape[-1] - begin)
+    if product.weight.tensor not in rewriting.constants:
+        return rewriting.rebuilt(rest.stage)
+    filled = product.part(begin, left.form.columns)
+    before, after = ((*each.rows, *each.steps) for each in (whole, filled))
+    places: dict[Axis, Scalar] = dict(zip(before, after, strict=True))
+    own = replace(left, at=lambda part, step: substitute(left.at(part, step), places))
+    missing = filled.stage.shape[-1] - rest.stage.shape[-1]
+
+    def weights(arrays: Mapping[Tensor, Array]) -> Array:
+        found = rest.weights(arrays)
+        return np.pad(found, [*[(0, 0)] * (found.ndim - 1), (0, missing)])
+
+    sums = _stages(filled, rewriting, own, weights)
+    return copy_of(compute(sums.name, sums.shape, lambda *at: sums[at]))
 
 
-def _joined(left: Computed, right: Computed) -> Computed:
-    """Columns side by side."""
+def _joined(left: Computed, right: Computed, columns: int) -> Computed:
+    """So many columns side by side, as many of them as there are on the left."""
     width = left.shape[-1]
 
     def element(*at: Scalar) -> Scalar:
@@ -153,7 +175,7 @@ def _joined(left: Computed, right: Computed) -> Computed:
         behind = right[(*rows, column - width)]
         return select(binary("lt", column, width), left[(*rows, column)], behind)
 
-    return compute(left.name, (*left.shape[:-1], width + right.shape[-1]), element)
+    return compute(left.name, (*left.shape[:-1], columns), element)
 
 
 def _summed(product: Product, left: LeftOperand, groups: Tensor) -> Computed:

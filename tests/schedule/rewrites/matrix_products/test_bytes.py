@@ -163,8 +163,24 @@ def test_code_of_any_schedule_computes_them(name: str, seed: int) -> None:
 )
 def test_registers_are_as_narrow_as_rows_are(name: str, steps: int) -> None:
     plan, *_ = plans(PROGRAMS[name]())
-    (match,) = matches(plan)
-    assert match.register_steps == steps
+    assert {match.register_steps for match in matches(plan)} == {steps}
+
+
+@pytest.mark.parametrize(
+    ("name", "blocks"),
+    [("columns that fill none", [1, 1]), ("rows that no register divides", [1, 2]), ("1x1", [2])],
+)
+def test_the_last_columns_fill_a_register_with_zeros(name: str, blocks: list[int]) -> None:
+    """24 columns are 16 and 8, 40 are 32 and 8; no sum is left to other instructions."""
+    plan, *_ = plans(PROGRAMS[name]())
+    found = [1 if each.block is None else each.block.extent for each in matches(plan)]
+    assert sorted(found) == blocks
+    assert len(found) == sum(nest.body is not None for nest in plan.nests)
+
+
+def test_last_columns_of_two_inputs_stay() -> None:
+    plan, *_ = plans(PROGRAMS["two inputs, columns apart"]())
+    assert len(matches(plan)) == 1
 
 
 @pytest.mark.parametrize("name", ["whole registers", "three narrow registers", "1x1", "3x3"])
