@@ -264,7 +264,7 @@ class GraphTranslator:
         plain.attribute.extend(attributes.values())
         function = standard_body(domain, opset, plain, inputs)
         if function is None:
-            raise missing_operator()
+            raise missing_operator(domain)
         return self._call_function(node, function, inputs, attributes, scope, is_standard=True)
 
     def _call_function(

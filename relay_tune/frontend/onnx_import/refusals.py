@@ -20,6 +20,20 @@ MAXIMUM_LINES = 20
 
 _NAMES_SHOWN = 3
 
+_FOR_ONE_MACHINE = (
+    "ONNX Runtime wrote this file for one machine: import the one that it was made from, or let it "
+    "optimise no further than ORT_ENABLE_EXTENDED."
+)
+
+_DOMAIN_REMEDIES = {
+    "com.microsoft.nchwc": _FOR_ONE_MACHINE,
+    "com.ms.internal.nhwc": _FOR_ONE_MACHINE,
+    "ai.onnx.contrib": "Run this step, such as a tokenizer, before or after the model, and export "
+    "the model without it.",
+    "org.pytorch.aten": "Export the model again without operator_export_type=ONNX_ATEN_FALLBACK.",
+}
+"""What to do about operators of domains that no other tool reads."""
+
 REFUSED = Var("refused")
 """The value of what was refused or depends on it; its type is not known."""
 
@@ -134,6 +148,6 @@ def _remedy(refusals: Sequence[Refusal]) -> str:
     )
 
 
-def missing_operator() -> UnsupportedOperatorError:
-    """The error of a node whose operator has no translation at all."""
-    return UnsupportedOperatorError(NO_TRANSLATION)
+def missing_operator(domain: str) -> UnsupportedOperatorError:
+    """The error of a node whose operator, of some domain, has no translation at all."""
+    return UnsupportedOperatorError(NO_TRANSLATION, remedy=_DOMAIN_REMEDIES.get(domain))

@@ -24,12 +24,12 @@ from relay_tune.frontend.onnx_import.scope import node_label
 def collect_missing_operators(model: OnnxModel, refusals: Refusals) -> None:
     """Note all nodes whose operators have no translation, sorted by operator."""
     missing = [
-        (_full_name(node), node_label(node), tuple(node.output))
+        (_full_name(node), node_label(node), node.domain, tuple(node.output))
         for node, opsets in _all_nodes(model)
         if not _is_supported(node, opsets, model)
     ]
-    for operator, name, outputs in sorted(missing, key=lambda each: each[0]):
-        refusals.add(missing_operator(), name, operator, outputs)
+    for operator, name, domain, outputs in sorted(missing, key=lambda each: each[0]):
+        refusals.add(missing_operator(domain), name, operator, outputs)
 
 
 def _all_nodes(model: OnnxModel) -> Iterator[tuple[NodeProto, Mapping[str, int]]]:

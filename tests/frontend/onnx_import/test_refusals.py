@@ -232,3 +232,20 @@ def test_sizes_are_no_help_against_what_has_a_help_of_its_own() -> None:
     assert classifier([zipped]).remedy == (
         f"{LABELS} Export the model without it: options={{'zipmap': False}} of skl2onnx."
     )
+
+
+def test_files_of_one_machine_are_told_where_they_come_from() -> None:
+    convolution = node("Conv", ["x", "w"], "y", domain="com.microsoft.nchwc")
+    graph = helper.make_graph(
+        [convolution, node("Strange", ["y"], "z", domain="com.microsoft.nchwc")],
+        "g",
+        [value("x", "n", 8, 4, 4), value("w", 8, 8, 1, 1)],
+        [onnx.ValueInfoProto(name="z")],
+    )
+    imports = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft.nchwc", 1)]
+    with pytest.raises(UnsupportedOperatorError) as caught:
+        from_onnx(helper.make_model(graph, opset_imports=imports))
+    assert caught.value.remedy == (
+        "ONNX Runtime wrote this file for one machine: import the one that it was made from, or "
+        "let it optimise no further than ORT_ENABLE_EXTENDED."
+    )
