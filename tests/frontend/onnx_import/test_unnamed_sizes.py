@@ -107,3 +107,37 @@ def test_flattening() -> None:
 def test_groups_of_channels() -> None:
     node = helper.make_node("GroupNormalization", ["data", "scale", "bias"], ["y"], num_groups=2)
     _check(node, (2, 4, 6, 5), known=1, scale=_floats(4), bias=_floats(4) + 1)
+
+
+def _up_to_three(*nodes: onnx.NodeProto) -> None:
+    """Nodes that read rows, whose number only a run knows, and `count`, at most three of them."""
+    before = [
+        helper.make_node("Compress", ["x", "keep"], ["rows"], axis=0),
+        helper.make_node("Shape", ["rows"], ["size"], start=0, end=1),
+        helper.make_node("Min", ["size", "three"], ["count"]),
+    ]
+    inputs = [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, [8, 2]),
+        helper.make_tensor_value_info("keep", TensorProto.BOOL, [8]),
+    ]
+    outputs = [onnx.ValueInfoProto(name=name) for name in nodes[-1].output]
+    numbers = {"three": [3], "zero": [0]}
+    tensors = [numpy_helper.from_array(np.array(v), name) for name, v in numbers.items()]
+    graph = helper.make_graph([*before, *nodes], "g", inputs, outputs, tensors)
+    imports = [helper.make_opsetid("", 21)]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=9).SerializeToString()
+    module, session = from_onnx(model), onnxruntime.InferenceSession(model)
+    for rows in (8, 4, 3, 2):
+        given = {"x": _floats(8, 2), "keep": np.arange(8) < rows}
+        found = interpret(module, *given.values())
+        results = found if isinstance(found, tuple) else (found,)
+        for ours, wanted in zip(results, session.run(None, given), strict=True):
+            np.testing.assert_allclose(ours, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_a_bound_that_only_a_run_knows_is_not_the_end_of_such_an_axis() -> None:
+    _up_to_three(helper.make_node("Slice", ["rows", "zero", "count", "zero"], ["y"]))
+
+
+def test_as_many_of_the_largest_as_only_a_run_knows() -> None:
+    _up_to_three(helper.make_node("TopK", ["rows", "count"], ["y", "places"], axis=0))

@@ -28,6 +28,7 @@ from relay_tune.frontend.onnx_import.operators.open_slice import (
 )
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.symbolic import vector_dims
+from relay_tune.frontend.onnx_import.symbolic_rules import is_equal
 from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.expr import Constant, Expr
 
@@ -67,7 +68,7 @@ def _slice_by_vectors(node: OnnxNode, build: Builder, data: Expr) -> Expr:
         steps = vector_dims(build, given_steps, "the input steps")
     sizes = shape_of(data)
     bounds = [
-        (axis, start, _OPEN_END if end == sizes[axis] and step == 1 else end, step)
+        (axis, start, _OPEN_END if is_equal(end, sizes[axis]) == step == 1 else end, step)
         for axis, start, end, step in _cuts(data, axes, starts, ends, steps)
     ]
     numbers = [_numbers_of(bound) for bound in bounds]

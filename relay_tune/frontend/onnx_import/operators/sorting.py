@@ -20,6 +20,7 @@ from relay_tune.frontend.onnx_import.operators.reshape import reshape_like_sourc
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.run_time_axes import axis_in_the_middle
 from relay_tune.frontend.onnx_import.symbolic import vector_dims
+from relay_tune.frontend.onnx_import.symbolic_rules import is_equal
 from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.expr import Expr
 
@@ -37,7 +38,7 @@ def translate_topk(node: OnnxNode, build: Builder) -> list[Expr | None]:
         return _nothing(build, data, axis)
     ascending = node.opset >= 11 and not node.flag("largest", 1)
     options = {"axis": axis, "ret_type": "both", "is_ascend": ascending, "dtype": "int64"}
-    if count == size or (known and isinstance(size, int)):
+    if is_equal(count, size) == 1 or (known and isinstance(size, int)):
         kept = count if known else 0  # 0: all of them
         found = build.call("topk", data, k=kept, **options)
         return [build.item(found, 0), build.item(found, 1)]
