@@ -57,17 +57,20 @@ def check_array(
 def _remedy(array: np.ndarray, type_: TensorType, name: str) -> str:
     if array.dtype.kind not in "biufV":  # bfloat16 is of the last kind
         return "Give an array of numbers."
+    own = name if name.isidentifier() else "array"
     if array.dtype != DTYPES[type_.dtype]:
         if array.dtype == DTYPES[type_.dtype].newbyteorder():
-            return f'Its bytes are swapped; convert it: {name}.astype("{type_.dtype}").'
-        return f'Convert it: {name}.astype("{type_.dtype}").'
+            return f'Its bytes are swapped; convert it: {own}.astype("{type_.dtype}").'
+        if array.ndim != len(type_.shape):
+            return f"Give an array of {len(type_.shape)} dimension(s), and of {type_.dtype}."
+        return f'Convert it: {own}.astype("{type_.dtype}").'
     shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
     if array.ndim != len(type_.shape) and len(shape) < len(type_.shape):
         return f"Give an array of {len(type_.shape)} dimension(s)."
     if len(shape) < len(type_.shape):
         return "Sizes that have a name may be any, but the same wherever the name stands."
     if prod(shape) == array.size:
-        return f"Arrange its elements: {name}.reshape({shape})."
+        return f"Arrange its elements: {own}.reshape({shape})."
     return (
         f"Give an array of the shape {shape}, or make the model for the shape {array.shape}: "
         "sizes are fixed when a model is imported, written or exported."

@@ -33,6 +33,20 @@ def test_other_types_are_refused() -> None:
             checked_array(value, TYPE, "a")
 
 
+@pytest.mark.parametrize(
+    ("value", "name", "remedy"),
+    [
+        (A.astype("float64"), "a", r'a\.astype\("float32"\)'),
+        (A.astype("float64"), "onnx::Gemm_0", r'array\.astype\("float32"\)'),
+        (np.eye(2, dtype="int64")[None], "a", r"2 dimension\(s\), and of float32"),
+    ],
+    ids=["type", "a name that is none in Python", "dimensions too"],
+)
+def test_the_way_out_can_be_gone(value, name, remedy) -> None:
+    with pytest.raises(InputError, match=f"help.*{remedy}"):
+        checked_array(value, TYPE, name)
+
+
 def test_inputs_by_name_in_their_order() -> None:
     assert in_order(["a", "b"], {"b": 1, "a": 2}) == [2, 1]
     assert in_order(["a", "b"], {"b": 1, "c": 2}) is None
