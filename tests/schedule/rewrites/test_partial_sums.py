@@ -73,9 +73,24 @@ def error(plan: Plan, schedule: Schedule, threads: int = 2) -> float:
     ids=["pixels", "short", "torn lines", "few uses", "product", "weights", "many results"],
 )
 def test_where_sums_are_cut(program, applies):
-    steps = PartialSums(512)
-    assert (PARTIAL_SUMS(steps=512) in plan_program(program).algorithms) is applies
+    steps = PartialSums(256)
+    assert (PARTIAL_SUMS(steps=256) in plan_program(program).algorithms) is applies
     assert (partial_sums_program(program, steps) is not None) is applies
+
+
+def test_long_parts_are_for_batches_of_sums():
+    plan = plan_program(weight_gradient(8, 16, 24, 16))
+    assert PARTIAL_SUMS(steps=512) not in plan.algorithms
+    assert plan.with_algorithm(PARTIAL_SUMS(steps=512)).nests  # a logged schedule still stands
+    x, d = (input_tensor(name, (16, 4096, 24), "float32") for name in "xd")
+
+    def batch(b, i, o):
+        s = Axis("s", 4096)
+        return reduce("sum", [s], x[b, s, i] * d[b, s, o])
+
+    sums = TensorProgram((x, d), (compute("y", (16, 24, 24), batch),), ())
+    known = plan_program(sums).algorithms
+    assert {PARTIAL_SUMS(steps=256), PARTIAL_SUMS(steps=512)} <= set(known)
 
 
 def test_images_stay_whole_where_several_make_a_part():
@@ -148,7 +163,7 @@ def test_native_code_agrees(program, few_results_count):
 )
 def test_parts_are_turned_where_only_that_saves_a_copy(inputs, outputs, turned):
     plan = plan_program(weight_gradient(8, 16, inputs, outputs))
-    assert (PARTIAL_SUMS(steps=512, turned=True) in plan.algorithms) is turned
+    assert (PARTIAL_SUMS(steps=256, turned=True) in plan.algorithms) is turned
 
 
 def test_turned_parts_copy_nothing_and_end_with_the_other_columns():
