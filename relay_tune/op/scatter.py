@@ -130,7 +130,8 @@ def _join_updates(
 ) -> Array:
     """Join updates into `result` one after the other; coordinates have one array an axis."""
     positions = zip(*(axis.reshape(-1).tolist() for axis in coordinates), strict=True)
-    rows = updates.reshape((-1, *updates.shape[coordinates[0].ndim :]))
+    first = coordinates[0]  # a size may be 0, which leaves no -1 to find
+    rows = updates.reshape((first.size, *updates.shape[first.ndim :]))
     for position, update in zip(positions, rows, strict=True):
         sizes = result.shape[: len(position)]
         inside = all(-size <= index < size for index, size in zip(position, sizes, strict=True))

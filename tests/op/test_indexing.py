@@ -89,6 +89,14 @@ def test_scatter_nd(check_record, random_array, mode, dtype):
     check_record(find_operator("scatter_nd"), arrays, {"mode": mode})
 
 
+@pytest.mark.parametrize("shape, count", [((3, 0), 2), ((0, 2), 0), ((3, 2), 0)])
+def test_scatter_nd_of_nothing(check_record, random_array, shape, count):
+    indices = np.zeros((1, count), "int64")
+    arrays = [random_array(shape), indices, random_array((count, shape[1]))]
+    found = check_record(find_operator("scatter_nd"), arrays)
+    np.testing.assert_array_equal(found, arrays[0])
+
+
 def test_scatter_nd_agrees_with_onnx(check_record, run_onnx, random_array):
     data, updates = random_array((3, 4, 2)), random_array((2, 2))
     indices = np.array([[0, 3], [2, 1]], "int64")
