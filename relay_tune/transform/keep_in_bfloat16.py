@@ -25,13 +25,14 @@ from relay_tune.errors import BuildError
 from relay_tune.ir.expr import Call, Expr, Function, Tuple, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.provenance import made_for
+from relay_tune.ir.structural import structural_equal
 from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.ir.types import FuncType
 from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import primitive_key
 from relay_tune.op.primitive_views import computes_nothing, is_join, view_offset
-from relay_tune.op_rules.matching import operator_call, static_shape, tensor_type
+from relay_tune.op_rules.matching import static_shape, tensor_type
 from relay_tune.op_rules.typed import call, recall, tuple_of
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
@@ -236,11 +237,11 @@ def _with_types(kernel: Function, arguments: Sequence[bool], result: bool) -> Fu
 
 def _is_copy(kernel: Function) -> bool:
     """Whether a kernel widens its argument and rounds it again, which changes nothing."""
-    narrowed = operator_call(kernel.body, "cast")
-    widened = None if narrowed is None else operator_call(narrowed.arguments[0], "cast")
-    if widened is None or kernel.params != widened.arguments or not _is_plain(widened):
+    if len(kernel.params) != 1 or kernel.params[0].type != kernel.body.type:
         return False
-    return widened.arguments[0].type == kernel.body.type
+    (param,) = kernel.params
+    copy = call("cast", call("cast", param, dtype=WIDE), dtype=NARROW)
+    return structural_equal(kernel.body, copy, map_free_vars=True)
 
 
 def _moved(node: Expr, parts: Sequence[Expr]) -> Expr:

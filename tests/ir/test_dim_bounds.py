@@ -36,7 +36,7 @@ ANY = Symbol("any")
         (subtract(N, M), (-6, 98)),
         (subtract(3, N), (-97, 2)),
         (positive_part(subtract(N, 50)), (0, 50)),
-        (multiply(N, subtract(M, 10)), (-980, 690)),
+        (multiply(N, subtract(M, 10)), (-998, 690)),
         (add(N, ANY), (2, None)),
         (subtract(N, ANY), (None, 99)),
         (multiply(ANY, N), (1, None)),
