@@ -76,9 +76,8 @@ def test_any_number_of_queries_and_keys_gives_the_answer(threads: int) -> None:
         np.testing.assert_allclose(model(q=q, k=k, v=v), attention(q, k, v), atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_any_batch_of_sentences_gives_the_answer(threads: int) -> None:
-    model = build(ITSELF, threads=threads)
+def test_any_batch_of_sentences_gives_the_answer() -> None:
+    model = build(ITSELF, threads=2)
     for batch, length in [(1, 1), (2, 50), (3, 64), (2, 129), (5, 201)]:
         q, k, v = (floats(batch, length, 16) for _ in range(3))
         np.testing.assert_allclose(model(q=q, k=k, v=v), attention(q, k, v), atol=1e-5, rtol=0)

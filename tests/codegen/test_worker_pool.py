@@ -21,7 +21,8 @@ def pool(*scripts: str) -> WorkerPool:
 
     def start() -> subprocess.Popen[bytes]:
         words = [sys.executable, "-c", next(left)]
-        return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        pipe = subprocess.PIPE  # in sessions of their own, which is how workers are killed
+        return subprocess.Popen(words, stdin=pipe, stdout=pipe, start_new_session=True)
 
     return WorkerPool(start, 1)
 
