@@ -14,6 +14,7 @@ from relay_tune.codegen.target import native_target
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
+from relay_tune.schedule.schedule import Schedule
 from relay_tune.typing.infer import infer_types
 
 RNG = np.random.default_rng(0)
@@ -57,7 +58,7 @@ def test_scores_stay_near_in_blocks_of_rows(module: Module) -> None:
     assert not _schedule_of(kernel).algorithm.rewrites
 
 
-def _schedule_of(primitive: Primitive):  # type: ignore[no-untyped-def]
+def _schedule_of(primitive: Primitive) -> Schedule:
     return write_primitive(primitive, native_target(), 1, None).schedule
 
 

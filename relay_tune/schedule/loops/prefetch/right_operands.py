@@ -101,7 +101,7 @@ def next_blocks(
     columns: int,
     limits: tuple[Limit, ...],
 ) -> Fetch:
-    """What a step asks for of the next `columns` blocks, where `limits` allow it.
+    """The lines of the next `columns` blocks that a step asks for, where `limits` allow it.
 
     `at` is where it stands itself.
     """
