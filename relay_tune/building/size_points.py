@@ -136,10 +136,11 @@ def _dimensions(param: Var, sizes: Sequence[Size]) -> Iterator[tuple[str, Size]]
     for dim, size in zip(type_.shape, sizes, strict=True):
         if isinstance(dim, int) and dim != size:
             raise _misfit(param, sizes)
-        if isinstance(size, range) and (size.step != 1 or not size or size.start < 0):
+        if isinstance(size, range) and (size.step != 1 or not size or size.start < 1):
             raise InputError(
                 f"Input {param.name!r} cannot have {size} as the sizes of an axis.",
-                remedy="Give the least size and the one behind the largest, as in range(1, 65).",
+                remedy="Give the least size, from 1 on, and the one behind the largest, as in "
+                "range(1, 65); what is built runs for other sizes, too.",
             )
         if isinstance(dim, Symbol):
             yield dim.name, size
@@ -196,7 +197,7 @@ def _steps(size: Size) -> list[int]:
     """The points of a range: its ends, and what lies between them in steps."""
     if isinstance(size, int):
         return [size]
-    least, most = max(size[0], 1), max(size[-1], 1)
+    least, most = size[0], size[-1]
     found = [least]
     while found[-1] * STEP < most:
         found.append(found[-1] * STEP)

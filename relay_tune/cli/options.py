@@ -169,6 +169,11 @@ def _size(text: str, whole: str) -> int | range | None:
         raise ArgumentTypeError(
             f"{whole!r} has a range that ends before it begins; write {high}..{low}"
         )
+    if dots and low == 0:
+        raise ArgumentTypeError(
+            f"{whole!r} has a range that begins at 0, for which nothing can be timed; write "
+            f"1..{max(high, 1)}, and the model runs for 0, too"
+        )
     return range(low, high + 1) if dots else low
 
 

@@ -52,7 +52,9 @@ def test_sizes_have_to_be_named(tune: Tune, dynamic: Path, verb: str) -> None:
     assert "--shape x=1..64,8" in outcome.err
 
 
-@pytest.mark.parametrize("shape", ["x=1..,8", "x=-1..2,8", "x=1...3,8"])
+@pytest.mark.parametrize(
+    "shape", ["x=1..,8", "x=..4,8", "x=..,8", "x=,8", "x=-1..2,8", "x=1...3,8", "x=1..4..8,8"]
+)
 def test_a_range_has_a_least_and_a_largest_size(tune: Tune, dynamic: Path, shape: str) -> None:
     outcome = tune("run", dynamic, "--shape", shape)
     assert outcome.code == 2
@@ -63,6 +65,14 @@ def test_a_range_begins_with_its_least_size(tune: Tune, dynamic: Path) -> None:
     outcome = tune("run", dynamic, "--shape", "x=98..32,8")
     assert outcome.code == 2
     assert "'x=98..32,8' has a range that ends before it begins; write 32..98" in outcome.err
+
+
+@pytest.mark.parametrize("verb", ["run", "build", "bench", "profile"])
+def test_a_range_begins_at_one_at_least(tune: Tune, dynamic: Path, verb: str) -> None:
+    outcome = tune(verb, dynamic, "--shape", "x=0..4,8")
+    assert outcome.code == 2
+    assert "'x=0..4,8' has a range that begins at 0" in outcome.err
+    assert "write 1..4, and the model runs for 0, too" in outcome.err
 
 
 def test_inputs_are_named_equally_often(tune: Tune, dynamic: Path) -> None:
