@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.dim_arithmetic import substitute, symbol_names
 from relay_tune.ir.expr import Call, Constant, Expr
 from relay_tune.ir.operator import Operator
@@ -58,6 +58,14 @@ def static_shape(expr: Expr) -> tuple[int, ...] | None:
         return None
     dims = tuple(dim for dim in type_.shape if isinstance(dim, int))
     return dims if len(dims) == len(type_.shape) else None
+
+
+def have_one_shape(first: Expr, second: Expr) -> bool:
+    """Whether two tensors certainly have one shape: two sizes `?` may differ."""
+    left, right = tensor_type(first), tensor_type(second)
+    if left is None or right is None or UNKNOWN in left.shape:
+        return False
+    return left.shape == right.shape
 
 
 def example_type(type_: TensorType) -> TensorType:

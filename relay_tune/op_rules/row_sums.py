@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from relay_tune.ir.expr import Call, Constant, Expr
 from relay_tune.ir.types import TensorType
-from relay_tune.op_rules.matching import attributes_of, static_shape, tensor_type
+from relay_tune.op_rules.matching import attributes_of, have_one_shape, static_shape, tensor_type
 from relay_tune.op_rules.table import OperatorTable
 from relay_tune.op_rules.typed import call, reshape
 from relay_tune.quick_dataclass import dataclass
@@ -82,7 +82,8 @@ def addends(node: Expr) -> tuple[Expr, Expr] | None:
     if rule is None or not isinstance(node, Call):
         return None
     left, right = rule(node)
-    return (left, right) if left.type == right.type == node.type else None
+    is_plain = have_one_shape(left, node) and have_one_shape(right, node)
+    return (left, right) if is_plain else None
 
 
 def _product(call_: Call) -> RowSum | None:

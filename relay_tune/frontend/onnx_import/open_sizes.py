@@ -121,6 +121,12 @@ def are_known(dims: Sequence[Dim]) -> bool:
     return not any(isinstance(dim, UnknownDim) for dim in dims)
 
 
+def have_one_size(first: tuple[Expr, int], second: tuple[Expr, int]) -> bool:
+    """Whether axes of two tensors certainly have one size: two sizes `?` may differ."""
+    size, other = (shape_of(data)[axis] for data, axis in (first, second))
+    return size == other and not isinstance(size, UnknownDim)
+
+
 def have_equally_many(left: Sequence[Dim], right: Sequence[Dim]) -> bool:
     """Whether tensors of two shapes have equally many elements for all values of their symbols."""
     count = product(left)

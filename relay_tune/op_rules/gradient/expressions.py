@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 
 from relay_tune.ir.expr import Expr
-from relay_tune.op_rules.matching import static_shape, tensor_type
+from relay_tune.op_rules.matching import have_one_shape, static_shape, tensor_type
 from relay_tune.op_rules.typed import call, constant_of
 
 
@@ -58,8 +58,7 @@ def zero_where(condition: Expr, value: Expr) -> Expr:
 
 def summed_to(value: Expr, like: Expr) -> Expr:
     """The adjoint of an argument that broadcasts: summed over the axes where it is repeated."""
-    given, wanted = tensor_type(value), tensor_type(like)
-    if given is not None and wanted is not None and given.shape == wanted.shape:
+    if have_one_shape(value, like):
         return value
     shape = static_shape(like)
     if shape is None or static_shape(value) is None:
@@ -69,8 +68,7 @@ def summed_to(value: Expr, like: Expr) -> Expr:
 
 def shaped_like(value: Expr, like: Expr) -> Expr:
     """The elements of `value`, in order, in the shape of `like`."""
-    given, wanted = tensor_type(value), tensor_type(like)
-    if given is not None and wanted is not None and given.shape == wanted.shape:
+    if have_one_shape(value, like):
         return value
     shape = static_shape(like)
     if shape is None:

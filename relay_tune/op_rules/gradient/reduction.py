@@ -8,7 +8,12 @@ from typing import Any
 from relay_tune.ir.expr import Expr
 from relay_tune.op_rules.gradient.expressions import minus, number, product, quotient
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule, GradientRules
-from relay_tune.op_rules.matching import attributes_of, static_shape, tensor_type
+from relay_tune.op_rules.matching import (
+    attributes_of,
+    have_one_shape,
+    static_shape,
+    tensor_type,
+)
 from relay_tune.op_rules.typed import call
 from relay_tune.typing.relations.reduction import reduced_axes
 
@@ -22,8 +27,7 @@ def kept_axes(value: Expr, axes: tuple[int, ...]) -> Expr:
 
 def repeated(value: Expr, like: Expr) -> Expr:
     """`value` broadcast to the shape of `like`."""
-    given, wanted = tensor_type(value), tensor_type(like)
-    if given is not None and wanted is not None and given.shape == wanted.shape:
+    if have_one_shape(value, like):
         return value
     shape = static_shape(like)
     if shape is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from relay_tune.ir.dim import UNKNOWN
+from relay_tune.ir.dim_arithmetic import product
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.op_rules.layout.rule import LayoutRule
 from relay_tune.op_rules.layout.versions import (
@@ -55,15 +57,19 @@ def flatten(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
         return None
     data = versions.channels_last(call_.arguments[0])
     source = shape_code(data)
-    if source is None or len(shape) != 2 or not _same_first_size(call_, data):
+    if source is None or len(shape) != 2 or not _keeps_samples(call_, data):
         return None
     versions.unflattened[call_] = source
     return {Version.FLAT_CHANNELS_LAST: reshape(data, shape)}
 
 
-def _same_first_size(first: Expr, second: Expr) -> bool:
-    one, other = tensor_type(first), tensor_type(second)
-    return one is not None and other is not None and one.shape[0] == other.shape[0]
+def _keeps_samples(flat: Expr, data: Expr) -> bool:
+    """Whether a row of `flat` has the elements of one sample of `data`; sizes `?` may differ."""
+    one, other = tensor_type(flat), tensor_type(data)
+    if one is None or other is None:
+        return False
+    pairs = zip(one.shape, (other.shape[0], product(other.shape[1:])), strict=True)
+    return any(size == wanted != UNKNOWN for size, wanted in pairs)
 
 
 RULES: Mapping[str, LayoutRule] = {

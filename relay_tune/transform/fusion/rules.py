@@ -29,12 +29,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.operator import FusionKind
 from relay_tune.op.primitive_views import JOIN_ONLY
 from relay_tune.op_rules.fold.stored import is_stored
 from relay_tune.op_rules.fusion.rule import Stored
-from relay_tune.op_rules.matching import tensor_type
+from relay_tune.op_rules.matching import have_one_shape
 from relay_tune.transform.fusion.call_graph import CallNode
 from relay_tune.transform.fusion.groups import Group, Groups
 from relay_tune.transform.fusion.row_statistics import reduced_rows
@@ -112,7 +111,4 @@ def is_lone_slice(node: CallNode, groups: Groups) -> bool:
 
 def same_shape(first: CallNode, second: CallNode) -> bool:
     """Whether both results certainly have one shape."""
-    left, right = tensor_type(first.call), tensor_type(second.call)
-    if left is None or right is None or UNKNOWN in left.shape:
-        return False
-    return left.shape == right.shape
+    return have_one_shape(first.call, second.call)

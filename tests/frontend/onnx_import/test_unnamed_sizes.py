@@ -15,6 +15,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from relay_tune.building.build import build
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from relay_tune.runtime.interpreter.interpret import interpret
 
@@ -141,3 +142,53 @@ def test_a_bound_that_only_a_run_knows_is_not_the_end_of_such_an_axis() -> None:
 
 def test_as_many_of_the_largest_as_only_a_run_knows() -> None:
     _up_to_three(helper.make_node("TopK", ["rows", "count"], ["y", "places"], axis=0))
+
+
+def _run_with_parts(
+    nodes: list[onnx.NodeProto],
+    parts: dict[str, tuple[tuple[int, ...], int]],
+    sizes: list[tuple[int, ...]],
+    weights: dict[str, np.ndarray],
+) -> None:
+    """Nodes that read parts of inputs, each so long along its own axis as sizes say, natively."""
+    before, inputs = [], []
+    for name, (shape, axis) in parts.items():
+        before.append(helper.make_node("Compress", [f"{name}0", f"{name}1"], [name], axis=axis))
+        inputs.append(helper.make_tensor_value_info(f"{name}0", TensorProto.FLOAT, shape))
+        inputs.append(helper.make_tensor_value_info(f"{name}1", TensorProto.BOOL, [shape[axis]]))
+    outputs = [onnx.ValueInfoProto(name="y")]
+    tensors = [numpy_helper.from_array(value, name) for name, value in weights.items()]
+    graph = helper.make_graph([*before, *nodes], "g", inputs, outputs, tensors)
+    imports = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    file = helper.make_model(graph, opset_imports=imports, ir_version=9).SerializeToString()
+    session, model = onnxruntime.InferenceSession(file), build(from_onnx(file), threads=1)
+    for each in sizes:
+        given: dict[str, np.ndarray] = {}
+        for (name, (shape, axis)), size in zip(parts.items(), each, strict=True):
+            given |= {f"{name}0": _floats(*shape), f"{name}1": np.arange(shape[axis]) < size}
+        np.testing.assert_allclose(
+            model(**given), session.run(None, given)[0], rtol=1e-4, atol=1e-5
+        )
+
+
+def test_queries_and_keys_may_be_unequally_many() -> None:
+    inputs = {"q": ((1, 6, 8), 1), "k": ((1, 6, 8), 1), "v": ((1, 6, 8), 1)}
+    kind = {"domain": "com.microsoft", "num_heads": 2, "unidirectional": 1}
+    node = helper.make_node("MultiHeadAttention", ["q", "k", "v"], ["y"], **kind)
+    _run_with_parts([node], inputs, [(6, 6, 6), (1, 4, 4)], {})
+
+
+def test_a_scale_of_one_element_is_for_all() -> None:
+    node = helper.make_node("LayerNormalization", ["x", "s"], ["y"])
+    _run_with_parts([node], {"x": ((3, 6), 1), "s": ((6,), 0)}, [(4, 4), (4, 1)], {})
+
+
+@pytest.mark.parametrize("width", [16, 32])
+def test_a_flat_row_may_have_several_images(width: int) -> None:
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("Reshape", ["c", "shape"], ["f"]),
+        helper.make_node("MatMul", ["f", "d"], ["y"]),
+    ]
+    weights = {"w": _floats(4, 3, 3, 3), "d": _floats(width, 5), "shape": np.array([-1, width])}
+    _run_with_parts(nodes, {"x": ((6, 3, 4, 4), 0)}, [(2,), (6,)], weights)

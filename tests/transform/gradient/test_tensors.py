@@ -37,6 +37,12 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Any]]] = {
         "let %square: Tensor[(?, 3), float64] = %all * %all; sum(%square * tanh(%all)) }",
         lambda x, w: sum((part**2 * part.tanh()).sum() for part in (x.tanh(), w)),
     ),
+    "a_row_for_all": (
+        "def @f(%x: Tensor[(?, 3), float64], %w: Tensor[(?, 3), float64]) { "
+        "let %row: Tensor[(?, 3), float64] = sum(%w, axis=[0], keepdims=True); "
+        "sum(%x * tanh(%row)) }",
+        lambda x, w: (x * w.sum(0, keepdim=True).tanh()).sum(),
+    ),
     "copies_of_found_sizes": (
         "def @f(%x: Tensor[(n, 3), float64], %w: Tensor[(5, 3), float64]) { "
         "let %part = dyn.strided_slice(%x, stack((3i64, 0i64)), stack((0i64, 3i64)), "

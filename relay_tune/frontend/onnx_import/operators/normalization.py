@@ -15,7 +15,12 @@ from relay_tune.frontend.onnx_import.build import (
     shape_of,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import known_sizes, size_quotient, with_size
+from relay_tune.frontend.onnx_import.open_sizes import (
+    are_known,
+    known_sizes,
+    size_quotient,
+    with_size,
+)
 from relay_tune.frontend.onnx_import.operators.activation import scaled, shifted
 from relay_tune.frontend.onnx_import.operators.convolution import along_axis
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
@@ -165,7 +170,8 @@ def _flat_layer_norm(
     data, scale, bias = inputs
     shape = shape_of(data)
     given = scale if bias is None else bias
-    if shape_of(scale) != shape[axis:] or shape_of(given) != shape[axis:]:
+    wanted = shape[axis:]
+    if not are_known(wanted) or shape_of(scale) != wanted or shape_of(given) != wanted:
         return None
     vectors = [scale, given]
     if axis < len(shape) - 1:

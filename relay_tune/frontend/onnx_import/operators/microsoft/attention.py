@@ -10,7 +10,7 @@ import numpy as np
 from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of, shape_of, static_dim
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import positions
+from relay_tune.frontend.onnx_import.open_sizes import have_one_size, positions
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.matmul import matrix_product
 from relay_tune.frontend.onnx_import.operators.microsoft.fused import sum_of
@@ -166,7 +166,7 @@ def padding_mask(node: OnnxNode, build: Builder, mask: Expr | None, key: Expr) -
 def causal_mask(build: Builder, query: Expr, key: Expr) -> Expr:
     """Causal bias of scores; the last query stands at the last key."""
     total, own = positions(build, key, 2), positions(build, query, 2)
-    if shape_of(key)[2] == shape_of(query)[2]:
+    if have_one_size((key, 2), (query, 2)):
         indices = own
     else:
         counts = [length(build, each) for each in (key, query)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, dtype_of, shape_of, static_dim
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import positions
+from relay_tune.frontend.onnx_import.open_sizes import have_one_size, positions
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.microsoft.attention import LOWEST, filled_where_not
 from relay_tune.frontend.onnx_import.operators.microsoft.heads import (
@@ -136,7 +136,7 @@ def _biased(build: Builder, mask: Expr, bias: Expr | None, key: Expr) -> Expr:
     """
     if bias is None:
         return mask
-    if shape_of(bias)[3] != shape_of(key)[2]:
+    if not have_one_size((bias, 3), (key, 2)):
         bias = build.call("take", bias, positions(build, key, 2), axis=3, mode="clip")
     return build.call("add", mask, cast_to(build, bias, dtype_of(mask)))
 
