@@ -14,6 +14,14 @@ def core(vector_bytes: int, registers: int) -> Machine:
     return Machine(VectorUnit(vector_bytes, registers))
 
 
+def with_registers(machine: Machine, count: int) -> Machine:
+    """The machine with so many vector registers: with few, default tiles are small, and so is code.
+
+    What a program computes does not depend on how many tiles there are.
+    """
+    return replace(machine, vectors=replace(machine.vectors, registers=count))
+
+
 def with_rates(machine: Machine, rates: Sequence[float]) -> Machine:
     """The machine with other rates of its memories."""
     pairs = zip(machine.memories, rates, strict=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
 from relay_tune.schedule.rewrites.dot_products.record import BF16
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X1, BF16X3, BF16X6, TWO_PARTS
@@ -24,9 +26,15 @@ PLAIN_SUMS = frozenset({DIRECT, *MATRIX_PRODUCTS, BF16()})
 """Those that sum the products which are written, if of other factors."""
 
 
+@lru_cache(maxsize=4)
+def plan_of(program: TensorProgram) -> Plan:
+    """The plan of a program that allows all algorithms, made once for all of them."""
+    return plan_program(program).with_accuracy(Accuracy.RELAXED)
+
+
 def algorithms(program: TensorProgram) -> tuple[AppliedAlgorithm, ...]:
     """Those of any accuracy that compute stages another way, and the direct one."""
-    found = plan_program(program).with_accuracy(Accuracy.RELAXED).algorithms
+    found = plan_of(program).algorithms
     return tuple(each for each in found if each == DIRECT or not each.keeps_stages)
 
 

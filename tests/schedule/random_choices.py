@@ -10,7 +10,7 @@ from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.schedule import misfit
 from relay_tune.schedule.space.space import NestSpace
 
-SMALL_TILE = 16
+SMALL_TILE = 8
 """Points of tiles where a program has stages of long expressions: the code is a third as long."""
 
 
@@ -22,7 +22,7 @@ def point_of_space(rng: random.Random, space: NestSpace) -> TileChoice:
     return space.decode(chosen)
 
 
-def any_choice(rng: random.Random, nest: Nest, most_points: int = 48) -> TileChoice:
+def any_choice(rng: random.Random, nest: Nest, most_points: int = 24) -> TileChoice:
     """A choice that fits the nest, however odd; its tile has about `most_points` at most."""
     product = intrinsic_match(nest)
     if product is None:

@@ -2,16 +2,18 @@
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from relay_tune.building.in_place import with_shared_memory
 from relay_tune.codegen.kernels.kernel_module import module_text
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import Target, native_target, parse_target
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan
+from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.program import TensorProgram
@@ -56,6 +58,19 @@ def program_of(
     )
 
 
+@lru_cache(maxsize=2)
+def _scheduled(plan: Plan, schedule: Schedule) -> ScheduledProgram:
+    """The kernels of a schedule: tests run them on several numbers of threads, one by one."""
+    return apply_schedule(plan, schedule)
+
+
+@lru_cache(maxsize=4)
+def _code(scheduled: ScheduledProgram, target: Target) -> LoadedCode:
+    """Their code, written once for these runs and those at the other end of a page."""
+    names = tuple(kernel.name for kernel in scheduled.kernels)
+    return compiled(module_text(scheduled.kernels, target), names, target)
+
+
 def run_schedule(
     plan: Plan,
     schedule: Schedule,
@@ -72,7 +87,7 @@ def run_schedule(
 
     Outputs and workspace hold rubbish at first, so that an element which is not written shows.
     """
-    scheduled = apply_schedule(plan, schedule)
+    scheduled = _scheduled(plan, schedule)
     feeds = {**plan.with_algorithm(schedule.algorithm).program.constant_arrays(), **feeds}
     if in_place is not None:
         scheduled, pairs = with_shared_memory(scheduled, frozenset([in_place]))
@@ -88,8 +103,7 @@ def run_schedule(
     if in_place is not None:
         read, written = in_place
         arrays[scheduled.program.outputs[written]] = arrays[scheduled.program.inputs[read]]
-    names = tuple(kernel.name for kernel in scheduled.kernels)
-    code = compiled(module_text(scheduled.kernels, target), names, target)
+    code = _code(scheduled, target)
     for kernel in scheduled.kernels:
         types = [ctypes.c_void_p] * len(kernel.arguments) + [ctypes.c_int64] * 2
         function = code.function(kernel.name, *types)

@@ -6,6 +6,7 @@ from math import prod
 import numpy as np
 import pytest
 
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.schedule.space.space import NestSpace
@@ -49,7 +50,7 @@ def test_every_schedule_is_right(shape, number):
     (found,) = plan.spaces(SERVER, 2)
     points = point_of_space(rng, found), any_choice(rng, plan.nests[0])
     turn = (number + SHAPES.index(shape)) % len(points)
-    for schedule in (plan.default_schedule(SERVER, 2), Schedule((points[turn],))):
+    for schedule in (plan.default_schedule(machine_of(target), 2), Schedule((points[turn],))):
         assert_right(plan, schedule, feeds, expected, target)
 
 

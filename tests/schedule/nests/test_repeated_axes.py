@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.evaluate import evaluate
@@ -53,7 +54,7 @@ def test_every_schedule_is_right(groups, inputs, outputs, target):
     plan, feeds, expected = grouped(groups, inputs, outputs)
     rng = random.Random(groups)
     (space,) = plan.spaces(SERVER, 2)
-    assert_right(plan, plan.default_schedule(SERVER, 2), feeds, expected, target)
+    assert_right(plan, plan.default_schedule(machine_of(target), 2), feeds, expected, target)
     for _ in range(3):
         for choice in (point_of_space(rng, space), any_choice(rng, plan.nests[0])):
             assert_right(plan, Schedule((choice,)), feeds, expected, target)

@@ -25,6 +25,7 @@ from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.program import TensorProgram
 from tests.schedule import products
 from tests.schedule.integer_products import PROGRAMS, convolution, dense, depthwise, feeds_of
+from tests.schedule.machines import with_registers
 from tests.schedule.running import run_schedule
 
 CASES = [(name, pattern) for name in PROGRAMS for pattern in INTEGER_PATTERNS]
@@ -50,7 +51,7 @@ def test_their_code_computes_them(name: str) -> None:
     program, target = PROGRAMS[name](), native_target()
     plan, feeds = plan_program(program), feeds_of(program)
     every = tuple(each.name for each in INTEGER_PATTERNS)
-    machine = replace(machine_of(target), dot_products=every)
+    machine = replace(with_registers(machine_of(target), 8), dot_products=every)
     (expected,) = evaluate(program.outputs, feeds)
     for algorithm in plan.algorithms_on(machine)[1:]:
         own = plan.with_algorithm(algorithm)

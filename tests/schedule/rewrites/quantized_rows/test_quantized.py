@@ -24,6 +24,7 @@ from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import Input
 from tests.schedule import products
+from tests.schedule.machines import with_registers
 from tests.schedule.running import run_schedule, runnable_targets
 
 NATIVE = native_target()
@@ -93,7 +94,8 @@ def test_they_are_products_of_rounded_data(name: str, pattern: str) -> None:
     (stages,) = evaluate(own.program.outputs, {**feeds, **own.program.constant_arrays()})
     assert np.abs(stages - expected).max() <= bound
     for target in runnable_targets():
-        schedule = own.default_under_algorithm(machine_of(target), 2)[1]
+        machine = with_registers(machine_of(target), 8)
+        schedule = own.default_under_algorithm(machine, 2)[1]
         for threads in (1, 3):
             (found,) = run_schedule(own, schedule, target, feeds, threads=threads)
             np.testing.assert_allclose(found, stages, rtol=1e-5, atol=1e-4)

@@ -19,6 +19,7 @@ from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.program import TensorProgram
 from tests.schedule import products
+from tests.schedule.machines import with_registers
 from tests.schedule.running import run_schedule, runnable_targets
 
 MACHINES = [
@@ -54,7 +55,8 @@ def test_products_are_those_of_converted_weights(name: str) -> None:
         own = plan.with_algorithm(algorithm)
         assert [type(step) for step in own.steps] == [RowBlocks]
         for target in runnable_targets():
-            schedule = own.default_under_algorithm(machine_of(target), 2)[1]
+            machine = with_registers(machine_of(target), 8)
+            schedule = own.default_under_algorithm(machine, 2)[1]
             for threads in (1, 3):
                 (found,) = run_schedule(own, schedule, target, feeds, threads=threads)
                 np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)

@@ -1,6 +1,7 @@
 """Convolutions whose taps lie apart: the image is filtered in phases."""
 
 import random
+from functools import cache
 
 import numpy as np
 import pytest
@@ -76,12 +77,19 @@ DILATED = [
 ]
 
 
+@cache
+def offered(number):
+    """What is offered for a dilated convolution, whatever follows it."""
+    shape, dilation = DILATED[number]
+    return algorithms(convolution_program(shape, dilation=dilation))
+
+
 @pytest.mark.parametrize("epilogue", EPILOGUES)
 @pytest.mark.parametrize("number", range(len(DILATED)))
 def test_native_code_agrees(number, epilogue):
     shape, dilation = DILATED[number]
     program = convolution_program(shape, dilation=dilation, epilogue=epilogue)
-    for name in some_of(algorithms(program), number + EPILOGUES.index(epilogue)):
+    for name in some_of(offered(number), number + EPILOGUES.index(epilogue)):
         tolerance = tolerance_of(name)
         assert relative_error(program, name, runnable_targets()[0], 2) <= tolerance
 

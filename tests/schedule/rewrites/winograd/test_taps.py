@@ -1,6 +1,7 @@
 """Convolutions whose taps are arguments: they are transformed in each call."""
 
 import random
+from functools import cache
 
 import numpy as np
 import pytest
@@ -47,6 +48,13 @@ def variable(**options) -> TensorProgram:
     return convolution_program(constant=False, **options)
 
 
+@cache
+def of_case(case):
+    """A program, the same for all targets, and an algorithm for it."""
+    options, algorithm = CASES[case]
+    return variable(**options), algorithm
+
+
 def test_default_schedules_fit_where_many_taps_are_transformed():
     program = variable(shape=(8, 8, 8, 16, 16))
     plan = plan_program(program)
@@ -67,8 +75,7 @@ def test_expressions_are_the_transform_of_constants(tile):
 @pytest.mark.parametrize("target", runnable_targets(), ids=lambda each: each.cpu)
 @pytest.mark.parametrize("case", CASES)
 def test_native_code_agrees(case, target):
-    options, algorithm = CASES[case]
-    program = variable(**options)
+    program, algorithm = of_case(case)
     assert algorithm in algorithms(program)
     assert relative_error(program, algorithm, target, 2) <= tolerance_of(algorithm)
 
