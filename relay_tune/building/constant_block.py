@@ -17,6 +17,9 @@ from relay_tune.tensor.deferred_array import ConstantData, array_of
 GIVEN_BACK_BYTES = 32 << 20
 """So much of freed constants is kept from the system at most, while others wait."""
 
+PACKED_TOGETHER = 16 << 20
+"""Bytes of a constant that are packed at a time, where it is written to a file."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Entry:
@@ -29,10 +32,14 @@ class _Entry:
         elements = self.data.size if self.recipe is None else self.recipe.size
         return int(elements * self.data.itemsize)
 
-    def content(self) -> np.ndarray:
-        """The bytes; a copy only where they are packed or not contiguous."""
+    def pieces(self) -> Iterator[memoryview]:
+        """The bytes; a copy only where they are packed, a part at a time, or not contiguous."""
         data = array_of(self.data)
-        return _bytes_of(data if self.recipe is None else self.recipe.pack(data))
+        if self.recipe is None:
+            yield _bytes_of(data).data
+            return
+        for part in self.recipe.parts(PACKED_TOGETHER // data.itemsize):
+            yield _bytes_of(part.pack(data)).data
 
 
 class ConstantBlock:
@@ -84,14 +91,14 @@ class ConstantBlock:
             return self._block
 
     def pieces(self) -> Iterator[memoryview]:
-        """The bytes of the block in order, packed one constant at a time."""
+        """The bytes of the block in order, packed as they are wanted."""
         with self._lock:
             is_separate, entries = self._block is None, list(self._entries.values())
         if not is_separate:
             yield self.array().data
             return
         for entry in entries:
-            yield entry.content().data
+            yield from entry.pieces()
             yield memoryview(bytes(rounded_up(entry.size) - entry.size))
 
     def _fill(self, block: np.ndarray) -> None:

@@ -7,7 +7,7 @@ Tiles at the edge are filled up with zeros, so that the kernel reads whole vecto
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -76,6 +76,20 @@ class PackRecipe:
                 axis = PackedAxis(last.extent * axis.extent, axis.stride, 1)
             found.append(axis)
         return replace(self, plain=tuple(found))
+
+    def parts(self, most: int) -> Iterator[PackRecipe]:
+        """The recipes of parts of the packed array in order, of about so many elements each."""
+        if not self.tiled or self.size <= most:
+            yield self
+            return
+        first, *others = self.tiled
+        together = max(1, most * first.count // self.size)
+        for number in range(0, first.count, together):
+            begin = number * first.tile
+            extent = min(together * first.tile, first.extent - begin)
+            axis = replace(first, extent=extent)
+            offset = self.offset + begin * first.stride
+            yield replace(self, offset=offset, tiled=(axis, *others))
 
     def pack(self, data: np.ndarray) -> np.ndarray:
         """The packed array of `data` (any shape, its elements in row-major order)."""

@@ -76,13 +76,23 @@ def values_over(root: Scalar, axes: Sequence[Axis], arrays: Mapping[Tensor, Arra
 
 
 def _view(root: Scalar, axes: Sequence[Axis], arrays: Mapping[Tensor, Array]) -> Array | None:
-    """The array that a load reads, its dimensions in the order of `axes`, where it reads all."""
-    if not isinstance(root, Load) or any(not isinstance(index, Axis) for index in root.indices):
+    """The array that a load reads, its dimensions in the order of `axes`, where it reads all.
+
+    Of a dimension with a number for an index that is one place.
+    """
+    if not isinstance(root, Load):
         return None
-    positions = {index: position for position, index in enumerate(root.indices)}
-    extents = tuple(index.extent for index in root.indices if isinstance(index, Axis))
     array = arrays[root.tensor]
-    reads_all = len(positions) == array.ndim and extents == array.shape
+    places: list[int | slice] = []
+    for index, size in zip(root.indices, array.shape, strict=True):
+        is_place = isinstance(index, Literal) and index.value in range(size)
+        if not (isinstance(index, Axis) or is_place):
+            return None
+        places.append(int(index.value) if isinstance(index, Literal) else slice(None))
+    indices = [index for index in root.indices if isinstance(index, Axis)]
+    array = array[tuple(places)]
+    positions = {index: position for position, index in enumerate(indices)}
+    reads_all = len(positions) == array.ndim and array.shape == tuple(a.extent for a in indices)
     used = [positions[axis] for axis in axes if axis in positions]
     if not reads_all or len(used) < array.ndim:
         return None

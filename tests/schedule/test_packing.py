@@ -54,6 +54,17 @@ def test_packing_is_the_gather_that_the_recipe_describes(drawn, dtype):
     np.testing.assert_array_equal(packed, gathered(recipe, data))
 
 
+@settings(max_examples=120, deadline=None)
+@given(recipes(), st.integers(1, 40))
+def test_parts_follow_each_other(drawn, most):
+    recipe, size = drawn
+    data = np.arange(size) % 120 + 1
+    parts = [part.pack(data) for part in recipe.parts(most)]
+    row = recipe.size // recipe.shape[0]
+    assert all(part.size <= max(most, row) for part in parts)
+    np.testing.assert_array_equal(np.concatenate(parts), recipe.pack(data))
+
+
 def test_a_matrix_in_panels():
     recipe = PackRecipe(0, (PackedAxis(5, 1, 2),), (PackedAxis(3, 5, 1),))
     data = np.arange(15.0).reshape(3, 5)

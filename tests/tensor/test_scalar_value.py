@@ -19,6 +19,7 @@ def test_the_order_of_the_axes_is_that_of_the_result():
 
 def test_what_depends_on_no_axis_is_repeated():
     found = values_over(X[literal(1, I.dtype), I], (I, J), {X: DATA})
+    assert np.shares_memory(found, DATA)
     np.testing.assert_array_equal(found, np.repeat(DATA[1][:, None], 3, axis=1))
 
 

@@ -35,6 +35,9 @@ from relay_tune.tensor.walk import substitute
 LARGEST = np.float32(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
 """The largest bfloat16; somewhat larger float32 round to an infinity."""
 
+CACHED_WEIGHTS = 1 << 16
+"""So many weights at a time become parts of groups."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LeftOperand:
@@ -131,18 +134,27 @@ def _register_shape(form: Form) -> tuple[int, int, int, int]:
 
 
 def groups_of(weights: np.ndarray, inner: int, form: Form) -> np.ndarray:
-    """The parts of weights (outer steps .., inner steps .., columns), the last `inner` fused."""
-    columns = weights.shape[-1]
-    outer = weights.shape[: weights.ndim - 1 - inner]
-    depth = prod(weights.shape[len(outer) : -1])
-    flat = np.zeros((prod(outer), form.rounded(depth), columns), weights.dtype)
-    flat[:, :depth] = weights.reshape(prod(outer), depth, columns)
-    is_split = form.splits(weights.dtype.name)
-    split = np.stack(split_floats(flat, form.parts)) if is_split else flat[None]
+    """The parts of weights (outer steps .., inner steps .., columns), the last `inner` fused.
+
+    A few blocks of columns at a time, so that what is made of them stays in a cache.
+    """
+    *steps, columns = weights.shape
+    outer, depth = prod(steps[: len(steps) - inner]), prod(steps[len(steps) - inner :])
     parts, rows, width, group = _register_shape(form)
-    blocks = split.reshape(parts, *outer, -1, rows, group, columns // width, width)
-    part, *middle, row, step, block, column = range(blocks.ndim)
-    return np.ascontiguousarray(blocks.transpose(block, *middle, part, row, column, step))
+    splits = form.splits(weights.dtype.name)
+    shape = columns // width, outer, form.blocks(depth), parts, rows, width, group
+    result = np.empty(shape, ml_dtypes.bfloat16 if splits else weights.dtype)
+    together = width * max(1, CACHED_WEIGHTS // max(1, outer * depth * width))
+    for begin in range(0, columns, together):
+        some = weights[..., begin : begin + together]
+        flat = np.zeros((outer, form.rounded(depth), some.shape[-1]), weights.dtype)
+        flat[:, :depth] = some.reshape(outer, depth, -1)
+        own = result[begin // width : (begin + together) // width]
+        for part, values in enumerate(split_floats(flat, parts) if splits else [flat]):
+            blocks = values.reshape(outer, -1, rows, group, len(own), width)
+            for place in range(group):
+                own[:, :, :, part, ..., place] = blocks[:, :, :, place].transpose(3, 0, 1, 2, 4)
+    return result.reshape(groups_shape(weights.shape, inner, form))
 
 
 def stored_groups(product: Product, weight: Tensor, inner: int, form: Form) -> Tensor:
@@ -181,11 +193,12 @@ def split_floats(values: np.ndarray, parts: int) -> list[np.ndarray]:
     """The bfloat16 parts of float32 values, the largest first."""
     found, rest = [], values
     for _ in range(parts - 1):
-        is_large = np.abs(rest) > LARGEST
-        bound = np.where(np.isinf(rest), np.float32(1), LARGEST)
-        part = np.where(is_large, np.copysign(bound, rest), rest).astype(ml_dtypes.bfloat16)
-        found.append(part)
-        rest = rest - part.astype(np.float32)
+        is_large, near = np.abs(rest) > LARGEST, rest
+        if is_large.any():
+            bound = np.where(np.isinf(rest), np.float32(1), LARGEST)
+            near = np.where(is_large, np.copysign(bound, rest), rest)
+        found.append(near.astype(ml_dtypes.bfloat16))
+        rest = rest - found[-1].astype(np.float32)
     return [*found, rest.astype(ml_dtypes.bfloat16)]
 
 

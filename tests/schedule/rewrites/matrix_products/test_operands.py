@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relay_tune.schedule.rewrites.matrix_products import operands
 from relay_tune.schedule.rewrites.matrix_products.form import split_floats_form
 from relay_tune.schedule.rewrites.matrix_products.match import match_matrix_product
 from relay_tune.schedule.rewrites.matrix_products.operands import (
@@ -101,6 +102,14 @@ def test_pairs_of_outer_steps_by_hand() -> None:
         step = middle * 24 + inner
         place = (0, outer, step // 32, 0, (step % 32) // 2, column, step % 2)
         assert pairs[place] == weights[outer, middle, inner, column]
+
+
+def test_groups_of_many_weights_are_made_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = np.random.default_rng(0).standard_normal((2, 3, 40, 80)).astype(np.float32)
+    whole = groups_of(weights, 2, PARTS[3])
+    for some in (1, 2 * 3 * 40 * 32):
+        monkeypatch.setattr(operands, "CACHED_WEIGHTS", some)
+        np.testing.assert_array_equal(groups_of(weights, 2, PARTS[3]), whole)
 
 
 # Data --------------------------------------------------------------------------------------------
