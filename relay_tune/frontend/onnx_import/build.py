@@ -129,6 +129,12 @@ class Builder:
             return value
         return self._variable(value, None)
 
+    def value_of(self, value: Expr) -> Expr:
+        """What a variable of this scope stands for; any other value itself."""
+        while isinstance(value, Var) and value in self._values:
+            value = self._values[value]
+        return value
+
     def _variable(self, value: Expr, annotation: TensorType | None) -> Var:
         """A variable of this scope."""
         var = Var(f"v{len(self._bound)}", annotation, type=annotation or value.type)

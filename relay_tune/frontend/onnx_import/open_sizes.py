@@ -21,7 +21,8 @@ from relay_tune.frontend.onnx_import.build import Builder, shape_of
 from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time, sizes_of
 from relay_tune.ir.dim import UNKNOWN, Atom, Dim, Polynomial, PositivePart, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import floor_divide, product
-from relay_tune.ir.expr import Expr
+from relay_tune.ir.expr import Constant, Expr
+from relay_tune.op_rules.matching import operator_call
 
 Size = Dim | Expr
 """A size as a dimension, or as an int64 scalar that the program computes."""
@@ -158,6 +159,15 @@ def filled_to_sizes(build: Builder, value: Any, dtype: str, sizes: Sequence[Size
     vector = size_vector(build, sizes)
     filled = build.call("dyn.full", build.constant(value, dtype), vector, dtype=dtype)
     return build.with_shape(filled, dims_of(sizes))
+
+
+def is_zero(build: Builder, value: Expr) -> bool:
+    """Whether all elements are surely zero: those of a filling of any size, or of a part of one."""
+    value = build.value_of(value)
+    parts = ("take", "strided_slice", "dyn.broadcast_to", "dyn.full", "full")
+    while (part := operator_call(value, *parts)) is not None:
+        value = build.value_of(part.arguments[0])
+    return isinstance(value, Constant) and not value.data.any()
 
 
 def broadcast_to_sizes(build: Builder, data: Expr, sizes: Sequence[Dim]) -> Expr:

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 from relay_tune.building.build import build
 from relay_tune.errors import RelayError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
-from relay_tune.ir.expr import Call, Function
+from relay_tune.ir.expr import Call, Constant, Function
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType
 from relay_tune.op.nn.matmul import dense
@@ -140,6 +140,40 @@ def test_inputs_of_all_steps_are_multiplied_before_the_steps(
     assert features == {5}  # those of the state
     if "t" not in sizes or "b" in sizes:
         assert "reshape" not in module.astext()  # which would copy all products
+
+
+@pytest.mark.parametrize("operator", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("start", ["none", "filled", "given"])
+def test_the_first_step_has_no_products_with_a_state_of_zeros(operator: str, start: str) -> None:
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[operator]
+    weights: dict[str, np.ndarray] = {"w": floats(1, gates * 5, 3), "r": floats(1, gates * 5, 5)}
+    weights |= {"one": np.array([1]), "five": np.array([5])}
+    inputs = {"x": (FLOAT, ["t", "b", 3])}
+    nodes = []
+    if start == "given":
+        inputs["s"] = (FLOAT, [1, "b", 5])
+    elif start == "filled":
+        nodes = [
+            node("Shape", ["x"], ["batch"], start=1, end=2),
+            node("Concat", ["one", "batch", "five"], ["sizes"], axis=0),
+            node("ConstantOfShape", ["sizes"], ["s"]),
+        ]
+    states = [] if start == "none" else ["", "", *["s"] * (2 if operator == "LSTM" else 1)]
+    nodes.append(node(operator, ["x", "w", "r", *states], ["y", "h"], hidden_size=5))
+    model = model_of(nodes, inputs, weights, ["y", "h"])
+    steps = next(e for e in post_order(from_onnx(model).main.body) if isinstance(e, Function))
+    of_constants = [
+        isinstance(each.arguments[0], Constant)
+        for each in post_order(steps.body)
+        if isinstance(each, Call) and each.callee is dense
+    ]
+    assert any(of_constants) == (start != "given")
+    feeds = []
+    for time, batch in ((1, 1), (2, 3), (5, 1)):
+        feeds.append({"x": floats(time, batch, 3)})
+        if start == "given":
+            feeds[-1]["s"] = floats(1, batch, 5)
+    check(model, feeds)
 
 
 def test_names_that_differ_for_equal_sizes() -> None:

@@ -22,6 +22,7 @@ from relay_tune.frontend.onnx_import.open_sizes import (
     are_known,
     dims_of,
     filled_to_sizes,
+    is_zero,
     known_size,
     reshape_to_sizes,
     size_value,
@@ -74,8 +75,10 @@ def translate_recurrent(node: OnnxNode, build: Builder) -> list[Expr | None]:
     for index, backwards in enumerate(directions):
         cell = _cell(node, build, index, len(directions))
         start = _initial_state(node, build, sequence, index, batch_first)
-        run = _run if sequence.few else _run_as_function
-        rows, final = run(build, cell, sequence, start, backwards)
+        if sequence.few:
+            rows, final = _run(build, cell, sequence, start, backwards)
+        else:
+            rows, final = _run_as_function(build, cell, sequence, start, backwards)
         outputs.append(rows)
         finals.append(_of_rows_with_steps(build, sequence, final))
     return _packed(node, build, sequence, outputs, finals)
@@ -161,7 +164,8 @@ def _run_as_function(
 ) -> tuple[list[Expr], State]:
     """The same where only a run knows the length or the batch, or there are many steps.
 
-    The outputs are one tensor: [time, batch, hidden].
+    The outputs are one tensor: [time, batch, hidden]. Where the state is zero in the beginning,
+    the first step has no products with it.
     """
     step = CELLS[len(state), cell.gates]
     inputs = build.once(_projected_steps(build, cell, sequence))
@@ -174,7 +178,13 @@ def _run_as_function(
         row, after = _masked(build, sequence, time, new, tuple(values))
         return after, [row]
 
-    after, (rows,) = collected_rounds(build, size_value(build, sequence.steps), state, one)
+    def of_zeros(number: Expr, _: Sequence[Expr]) -> tuple[Sequence[Expr], Sequence[Expr]]:
+        zeros = build.filled((1, cell.hidden), 0, dtype_of(sequence.data))
+        return one(number, [zeros] * len(state))
+
+    first = of_zeros if all(is_zero(build, each) for each in state) else None
+    count = size_value(build, sequence.steps)
+    after, (rows,) = collected_rounds(build, count, state, one, first)
     rows = build.call("reverse", rows, axis=0) if backwards else rows
     dims = dims_of((sequence.steps, sequence.batch, cell.hidden))
     return [build.with_shape(rows, dims)], tuple(after)
