@@ -190,6 +190,18 @@ class IndexRangeError(InputError):
     """An index that the axis it is meant for does not have."""
 
 
+class MemoryLimitError(InputError):
+    """A limit of the memory between kernels that cannot be kept.
+
+    Attributes:
+        limit: it, in bytes.
+        least: the least one that was found.
+    """
+
+    limit: int = 0
+    least: int = 0
+
+
 class BuildError(RelayError):
     """A typed program that cannot be compiled, or generated code that is refused."""
 

@@ -11,7 +11,7 @@ Parameters and states are inputs that may be donated: new values may take the me
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -37,11 +37,13 @@ from relay_tune.training.parameters import (
     with_statistics,
 )
 from relay_tune.training.random_numbers import with_numbered_keys
+from relay_tune.training.slices import SlicedLoss, sliced_loss
 from relay_tune.training.statistics import (
     Statistic,
     moving_statistics,
     require_own_statistics,
 )
+from relay_tune.training.summed_slices import summed_slices
 from relay_tune.transform.gradient.entry import differentiated
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.language.inline import Inline
@@ -67,6 +69,7 @@ class StepProgram:
         states: the names of what the optimiser keeps.
         statistics: the names of the moving statistics of normalisations.
         number: the name of the input that counts steps.
+        slices: of the batch, one after the other.
     """
 
     module: Module
@@ -75,6 +78,7 @@ class StepProgram:
     states: tuple[str, ...]
     statistics: tuple[str, ...]
     number: str
+    slices: int = 1
 
     @property
     def passed_on(self) -> tuple[str, ...]:
@@ -90,6 +94,7 @@ def step_program(
     target: Type | None = None,
     clip: float | None = None,
     seed: int | None = None,
+    slices: int = 1,
 ) -> StepProgram:
     """The program of a training step.
 
@@ -102,6 +107,7 @@ def step_program(
         target: the type of the target; None: as the loss wants it, or that of the output.
         clip: the largest common norm of all gradients.
         seed: of random numbers; with one, dropout drops.
+        slices: of the batch, whose gradients are added up.
 
     Raises InputError where these do not fit, RelayError where there is no derivative.
     """
@@ -117,8 +123,60 @@ def step_program(
     names = tuple(name for name in chosen if name not in moving)
     batch, trained = _lossy(typed, sorted(data), statistics, loss, target)
     mode = "adjoint" if statistics else "gradient"
-    found = differentiated(trained, wrt=list(names), mode=mode)
-    return _with_updates(found, batch, names, statistics, number, optimiser, clip)
+    sliced = None if slices == 1 else _sliced(trained, batch, statistics, slices)
+    found = differentiated(sliced.module if sliced else trained, wrt=list(names), mode=mode)
+    params = {e.name: number if e.name == number.name else _typed(e) for e in trained.main.params}
+    asked = _asked(found, sliced, params, statistics)
+    made = _with_updates(asked, batch, names, statistics, number, optimiser, clip)
+    return replace(made, slices=slices)
+
+
+def _sliced(
+    trained: Module, batch: Collection[str], statistics: Sequence[Statistic], slices: int
+) -> SlicedLoss:
+    """The loss of one of so many slices of a batch; InputError where there is none."""
+    if statistics:
+        raise InputError(
+            f"The step cannot be made of {slices} slices of the batch: the network normalises by "
+            "the statistics of the whole batch.",
+            remedy="Omit slices, or export the network for inference, with moving statistics.",
+        )
+    return sliced_loss(trained, batch, slices)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What computes the loss and the gradients of a batch.
+
+    Attributes:
+        module: has the functions that do.
+        value: the loss and the gradients, an expression of the inputs.
+        type: of the value.
+        params: the inputs, by name.
+    """
+
+    module: Module
+    value: Expr
+    type: TupleType
+    params: Mapping[str, Var]
+
+
+def _asked(
+    found: Module,
+    sliced: SlicedLoss | None,
+    params: Mapping[str, Var],
+    statistics: Sequence[Statistic],
+) -> _Asked:
+    """The gradients of a batch, of whose loss, or that of a slice, `found` has them."""
+    module = replace(found, functions={**found.functions, GRADIENT: found.main}, attributes={})
+    if sliced is not None:
+        summed = summed_slices(found, sliced, GRADIENT, params)
+        module = replace(module, functions={**module.functions, **summed.functions})
+        return _Asked(module, summed.value, summed.type, params)
+    type_ = found.main.body.type
+    assert isinstance(type_, TupleType)
+    seed = _seed(type_.fields[0], [params[each.name] for each in statistics])
+    return _Asked(module, Call(GlobalVar(GRADIENT), (*params.values(), *seed)), type_, params)
 
 
 def _with_inputs(
@@ -220,7 +278,7 @@ def _counter(taken: Collection[str]) -> Var:
 
 
 def _with_updates(
-    found: Module,
+    asked: _Asked,
     batch: tuple[str, ...],
     names: tuple[str, ...],
     statistics: Sequence[Statistic],
@@ -229,10 +287,7 @@ def _with_updates(
     clip: float | None,
 ) -> StepProgram:
     """The program that computes gradients, with what the optimiser makes of them."""
-    given = found.main.params[:-1] if statistics else found.main.params  # the last is the adjoint
-    params = {each.name: number if each.name == number.name else _typed(each) for each in given}
-    gradient_type = found.main.body.type
-    assert isinstance(gradient_type, TupleType)
+    params, gradient_type = asked.params, asked.type
     states = {
         f"{name}.{kind}": _state(f"{name}.{kind}", params[name])
         for kind in optimiser.states
@@ -257,13 +312,11 @@ def _with_updates(
         followed[each.name] = each.following(followed[each.name], value)
     following = call("add", number, constant_of(np.asarray(1, dtype=np.int64)))
     outputs = [*(values[each] for each in (*names, *states)), *followed.values(), following]
-    asked = Call(GlobalVar(GRADIENT), (*params.values(), *_seed(loss, old)))
-    body = Let(result, asked, Tuple((loss, *outputs)))
+    body = Let(result, asked.value, Tuple((loss, *outputs)))
     later = {*moving, number.name}
     ordinary = [param for name, param in params.items() if name not in later]
     inputs = (*ordinary, *states.values(), *moving.values(), number)
-    functions = {**found.functions, GRADIENT: found.main, "main": Function(inputs, body)}
-    whole = infer_types(replace(found, functions=functions, attributes={}))
+    whole = infer_types(asked.module.with_function("main", Function(inputs, body)))
     written = Inline(maximum_size=ALL_NODES)(whole)
     return StepProgram(written, batch, names, tuple(states), tuple(moving), number.name)
 
@@ -275,12 +328,13 @@ def _fields(value: TupleGetItem) -> list[Expr]:
     return [TupleGetItem(value, place, type=each) for place, each in enumerate(value.type.fields)]
 
 
-def _seed(loss: Expr, statistics: Sequence[Var]) -> list[Expr]:
-    """The adjoint of a loss with statistics, which have none."""
-    if not statistics:
+def _seed(values: Type, statistics: Sequence[Var]) -> list[Expr]:
+    """The adjoint of a loss with statistics, which have none; their types are those of a tuple."""
+    if not isinstance(values, TupleType):
         return []
-    assert isinstance(loss.type, TensorType)
-    one = constant_of(np.ones((), dtype=loss.type.dtype))
+    (loss, *_) = values.fields
+    assert isinstance(loss, TensorType)
+    one = constant_of(np.ones((), dtype=loss.dtype))
     return [Tuple((one, *(call("zeros_like", each) for each in statistics)))]
 
 

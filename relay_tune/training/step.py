@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.arguments import whole_number
-from relay_tune.errors import InputError
+from relay_tune.errors import InputError, MemoryLimitError
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.runtime.model import Model
@@ -27,6 +27,7 @@ from relay_tune.training.parameters import parameters_of, scalars_of, statistics
 from relay_tune.training.program import StepProgram, step_program
 from relay_tune.training.random_numbers import without_dropout
 from relay_tune.training.settings import POSITIVE, require_number
+from relay_tune.training.slices import divisors, samples_of
 from relay_tune.training.statistics import by_batch, for_inference
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.tuning.tuned_build import build
@@ -176,6 +177,7 @@ def step(
     clip: float | None = None,
     batch_statistics: bool = False,
     seed: int | None = None,
+    slices: int | None = None,
     log: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     accuracy: str = "fast",
@@ -196,22 +198,59 @@ def step(
             the network, exported for inference, has it by moving ones.
         seed: of random numbers, which differ from step to step; with one, each nn.dropout of the
             network drops elements.
+        slices: of the batch, one after the other, whose gradients are added up; a divisor of the
+            number of samples. None: as few as the memory limit asks for, without one the batch.
         log: a tuning log with schedules; tune `step.program.module` to fill it.
         threads: of each step; by default all processors of this process.
         accuracy: "exact", "fast" or "relaxed"; see `rt.build`.
         memory_limit: the most bytes for activations and all else between kernels; see `rt.build`.
+            Gradients that are added up over slices are beside it.
 
     Raises InputError where these do not fit, RelayError where there is no derivative.
     """
     chosen = SGD() if optimiser is None else optimiser
     _check_options(chosen, clip, seed)
     trained = by_batch(network) if batch_statistics else network
-    program = step_program(trained, loss, chosen, parameters, target, clip, seed)
-    values = _first_values(trained, program, parameters)
     build_model = partial(
         build, log=log, threads=threads, accuracy=accuracy, memory_limit=memory_limit
     )
-    return TrainingStep(trained, program, build_model, values)
+
+    def program(count: int) -> StepProgram:
+        return step_program(trained, loss, chosen, parameters, target, clip, seed, count)
+
+    def made(each: StepProgram) -> TrainingStep:
+        values = _first_values(trained, each, parameters)
+        return TrainingStep(trained, each, build_model, values)
+
+    first = program(1 if slices is None else whole_number(slices, "slices", 1))
+    try:
+        return made(first)
+    except MemoryLimitError as error:
+        if slices is not None:
+            raise
+        return _in_slices(lambda count: made(program(count)), first, error)
+
+
+def _in_slices(
+    made: Callable[[int], TrainingStep], whole: StepProgram, error: MemoryLimitError
+) -> TrainingStep:
+    """The step in as few slices as keep the limit, which that of the whole batch does not.
+
+    Raises `error`, with the reason as a note, where the batch cannot be sliced.
+    """
+    batch = [param for param in whole.module.main.params if param.name in whole.batch]
+    tried, least = 1, error.least
+    try:
+        for count in divisors(samples_of(batch)):
+            if count * error.limit < tried * least:
+                continue
+            try:
+                return made(count)
+            except MemoryLimitError as other:
+                tried, least = count, other.least
+    except InputError as reason:
+        error.notes = (*error.notes, reason.message)
+    raise error
 
 
 def _check_options(optimiser: object, clip: object, seed: object) -> None:

@@ -23,7 +23,7 @@ from relay_tune.building.recomputation.smaller_kernels import (
 from relay_tune.building.recomputation.steps import Steps
 from relay_tune.building.recomputation.within_limit import least_limit, sequence_within
 from relay_tune.building.region_layout import own_workspace
-from relay_tune.errors import InputError
+from relay_tune.errors import InputError, MemoryLimitError
 from relay_tune.first_order.instructions import Instruction, RunRegion
 from relay_tune.first_order.program import FirstOrderFunction, FirstOrderProgram
 from relay_tune.first_order.region import KernelRun, Region
@@ -161,13 +161,15 @@ def _with(function: FirstOrderFunction, regions: Mapping[Region, Region]) -> Fir
     return replace(function, blocks=tuple(blocks))
 
 
-def _too_little(steps: Steps, limit: int) -> InputError:
+def _too_little(steps: Steps, limit: int) -> MemoryLimitError:
     least = least_limit(steps)
-    return InputError(
+    error = MemoryLimitError(
         f"The memory between the kernels cannot be limited to {limit:,} bytes; the least limit "
         f"that was found is {least:,}.",
         remedy=f"Give a limit of at least {least:,} bytes, or a smaller batch.",
     )
+    error.limit, error.least = limit, least
+    return error
 
 
 def _cycles(code: PrimitiveCode, machine: Machine) -> float:
