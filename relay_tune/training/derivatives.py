@@ -7,7 +7,8 @@
     rt.interpret(rt.grad(energy), x)                     (3 x^2,)
     rt.build(rt.value_and_grad(energy))(x)               the energy, and (3 x^2,)
 
-A program that is differentiated returns a number, except by `vjp` and `jvp`.
+A program that is differentiated returns a number, except by `vjp` and `jvp`. In functions under
+@relay they take functions, and mean the same.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from relay_tune.arguments import instance_of
+from relay_tune.frontend.python.derivative_calls import in_programs
 from relay_tune.frontend.python.relay_function import RelayFunction
 from relay_tune.ir.expr import Function, TupleGetItem
 from relay_tune.ir.module import Module
@@ -31,6 +33,7 @@ Chosen = int | str | Iterable[int | str] | None
 parameters."""
 
 
+@in_programs("grad")
 def value_and_grad(program: Program, wrt: Chosen = None) -> Module:
     """The program that returns (value, (derivative with regard to each chosen parameter, ..)).
 
@@ -41,6 +44,7 @@ def value_and_grad(program: Program, wrt: Chosen = None) -> Module:
     return differentiated(module, wrt=places, keep_rules=True)
 
 
+@in_programs("grad", fields=(1,))
 def grad(program: Program, wrt: Chosen = None) -> Module:
     """The program that returns the derivatives alone; see `value_and_grad`."""
     module = value_and_grad(program, wrt)
@@ -49,6 +53,7 @@ def grad(program: Program, wrt: Chosen = None) -> Module:
     return infer_types(module.with_function("main", _of_new_type(gradients)))
 
 
+@in_programs("vjp")
 def vjp(program: Program, wrt: Chosen = None) -> Module:
     """The program that takes the adjoint of its result as well, and returns (result, adjoints).
 
@@ -58,6 +63,7 @@ def vjp(program: Program, wrt: Chosen = None) -> Module:
     return differentiated(module, wrt=places, mode="adjoint", keep_rules=True)
 
 
+@in_programs("jvp")
 def jvp(program: Program, wrt: Chosen = None) -> Module:
     """The program that takes tangents of the chosen parameters as well, behind all parameters.
 
@@ -67,6 +73,7 @@ def jvp(program: Program, wrt: Chosen = None) -> Module:
     return differentiated(module, wrt=places, mode="tangent", keep_rules=True)
 
 
+@in_programs("grad", "jvp", fields=(1, 1))
 def hessian_vector(program: Program, wrt: Chosen = None) -> Module:
     """The program that takes a vector for each chosen parameter, and returns (H v, ..).
 

@@ -10,9 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from relay_tune.errors import RelayError
 from relay_tune.frontend.python import compositions, suggestions
 from relay_tune.frontend.python import tables as python_tables
 from relay_tune.frontend.python.deferred import LENGTH, EinsumAttributes, einsum_operator
+from relay_tune.frontend.python.derivative_calls import (
+    AskedDerivative,
+    DerivativeForm,
+    asked_derivative,
+    derivative_form,
+)
 from relay_tune.frontend.python.operator_calls import OperatorCalls, dtype_of
 from relay_tune.frontend.python.program import PythonFunction
 from relay_tune.frontend.python.scope import Meaning, NameScope, Static
@@ -21,6 +28,7 @@ from relay_tune.ir.operator import Operator, find_operator
 from relay_tune.op.cast import cast
 
 _REFERENCES = {"ref": (RefCreate, 1), "ref_read": (RefRead, 1), "ref_write": (RefWrite, 2)}
+_DERIVATIVE = frozenset(("program", "wrt"))
 
 
 class Calls(OperatorCalls, ABC):
@@ -54,6 +62,11 @@ class Calls(OperatorCalls, ABC):
                 return Call(callee, self._positional(node, scope))
             case PythonFunction():
                 return Call(self.program.mention(callee), self._by_name(callee, node, scope))
+            case AskedDerivative():
+                return callee.called(self._positional(node, scope))
+        derivative = derivative_form(callee)
+        if derivative is not None:
+            return Static(self._derivative(derivative, node, scope))
         name = _numpy_name(callee)
         form = python_tables.NUMPY.get(name)
         if form is not None:
@@ -69,6 +82,27 @@ class Calls(OperatorCalls, ABC):
         if builtin is None:
             raise self._no_value(callee, node.func)
         return builtin
+
+    def _derivative(
+        self, form: DerivativeForm, node: ast.Call, scope: NameScope
+    ) -> AskedDerivative:
+        """What rt.grad and its relatives make of a function."""
+        given = dict(zip(("program", "wrt"), node.args, strict=False))
+        given |= {str(keyword.arg): keyword.value for keyword in node.keywords}
+        if len(node.args) > len(given) or "program" not in given or not given.keys() <= _DERIVATIVE:
+            raise self.source.error(
+                node,
+                "A derivative is that of one function.",
+                remedy="Write it like rt.grad(f, wrt=[0])(x).",
+            )
+        function = self.value(given["program"], scope)
+        known = function.value if isinstance(function, Static) else None
+        names = known.parameters if isinstance(known, PythonFunction) else ()
+        wrt = self.static(given["wrt"], scope) if "wrt" in given else None
+        try:
+            return asked_derivative(form, self.lift(function, given["program"]), names, wrt)
+        except RelayError as error:
+            raise self.source.error(node, error.message, remedy=error.remedy) from error
 
     def _composed(
         self,

@@ -10,6 +10,7 @@ import numpy as np
 
 from relay_tune.errors import RelayError
 from relay_tune.frontend.python import suggestions
+from relay_tune.frontend.python.derivative_calls import AskedDerivative
 from relay_tune.frontend.python.environment import Environment
 from relay_tune.frontend.python.program import PythonFunction, TranslatedProgram
 from relay_tune.frontend.python.scope import Meaning, Missing, NameScope, Static
@@ -56,6 +57,8 @@ class Values:
                 return self.list_of([self.lift(Static(item), node) for item in items], node)
             case PythonFunction() as function:
                 lifted = self.program.mention(function)
+            case AskedDerivative(fields=()) as derivative:
+                return derivative.function
             case other:
                 raise self._no_value(other, node)
         return self.placed(lifted, node)
@@ -130,6 +133,12 @@ class Values:
                 return suggestions.DECORATE
 
     def _no_value(self, value: object, node: ast.AST) -> RelayError:
+        if isinstance(value, AskedDerivative):
+            return self.source.error(
+                node,
+                "A derivative is no value by itself.",
+                remedy="Call it: rt.grad(f)(x); or pass on an inner function that does.",
+            )
         if callable(value):
             name = getattr(value, "__name__", type(value).__name__)
             return self.source.error(
