@@ -2,6 +2,7 @@
 
     [i, j] = sum(k: x[i, k] * w[j, k])      x: sample i // 1    ->   result: sample i // 1
     [i, j] = x[i // 128, i % 128, j]        x: sample i // 1    ->   result: sample i // 128
+    [i, j] = x[i // 16, i % 16, j]          x: sample j // 1    ->   result: i % 16
     [] = sum(i, j: x[i, j])                 x: sample i // 1    ->   result: a sum over samples
     [i, j] = sum(k: x[k, j] * x[i, k])      samples meet        ->   CoupledError
 
@@ -10,18 +11,18 @@ No operator is named here: those from outside are read as ours are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
+from functools import partial
 from itertools import zip_longest
 from math import isclose
 
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import lower_function
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.tensor.affine import axis_affine
+from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.dependencies import dependencies, tensors_in_order
 from relay_tune.tensor.expression import (
-    Axis,
     Binary,
     Cast,
     Literal,
@@ -33,16 +34,13 @@ from relay_tune.tensor.expression import (
     Unary,
 )
 from relay_tune.tensor.tensor import Computed, Input
-from relay_tune.tensor.walk import loads, sub_expressions
-
-
-class CoupledError(Exception):
-    """Samples of a batch meet where they must not."""
+from relay_tune.tensor.walk import contains_load, loads, sub_expressions
+from relay_tune.training.sample_numbers import CoupledError, SampleAxis, forms_of, sample_axes
 
 
 @dataclass(frozen=True)
 class Samples:
-    """A tensor with an axis of samples: its element i belongs to sample i // each."""
+    """A tensor with an axis of samples: its element i belongs to sample i // each % samples."""
 
     axis: int
     each: int = 1
@@ -126,7 +124,7 @@ def _divides(whole: Tensor, part: Tensor, parts: int) -> bool:
 
 
 def _values(body: Scalar) -> Iterator[Scalar]:
-    """The nodes of a computation, without the indices at which it reads.
+    """The nodes of a computation, without those that compute places.
 
     A sum over one element is this one.
     """
@@ -134,7 +132,9 @@ def _values(body: Scalar) -> Iterator[Scalar]:
     while stack:
         node = stack.pop()
         yield node
-        if not isinstance(node, Load):
+        if isinstance(node, Select) and not contains_load(node.condition):
+            stack += (node.if_true, node.if_false)
+        elif not isinstance(node, Load):
             stack += _operands(node)
 
 
@@ -186,51 +186,66 @@ class _Finder:
     def _samples(self, tensor: Computed) -> Spread:
         """That of a tensor that reads samples."""
         body = tensor.body
-        found = {
-            self._number(load.indices[spread.axis], spread.each)
-            for load in loads(body)
-            if isinstance(spread := self.known[load.tensor], Samples)
-        }
-        if len(found) != 1 or None in found:
+        reduced = body.axes if isinstance(body, Reduce) else ()
+        axes = [axis for axis in (*tensor.axes, *reduced) if axis.extent % self.samples == 0]
+        counted = next(filter(partial(self._reads, body), sample_axes(axes, self.samples)), None)
+        if counted is None:
             raise CoupledError
-        ((axis, each),) = (pair for pair in found if pair is not None)
-        _Shift(self, axis, each).check(body)
-        if axis in tensor.axes:
-            return Samples(tensor.axes.index(axis), each)
+        self._check(body, counted)
+        if counted.axis in tensor.axes:
+            return Samples(tensor.axes.index(counted.axis), counted.each)
         assert isinstance(body, Reduce)
         if body.operation != "sum":
             raise CoupledError
         return Total.SUM
 
-    def _number(self, index: Scalar, each: int) -> tuple[Axis, int] | None:
-        """The axis v and number n such that index // each is v // n, and v counts all samples."""
-        while isinstance(index, Binary) and index.operation == "floordiv":
-            divisor = index.right
-            if not isinstance(divisor, Literal):
-                return None
-            index, each = index.left, each * int(divisor.value)
-        form = axis_affine(index)
-        if form is None or not form.terms:
-            return None
-        axis = max(form.terms, key=form.coefficient)
-        step = form.coefficient(axis)
-        assert isinstance(axis, Axis)
-        low, high = form.without(axis).bounds(lambda part: (0, getattr(part, "extent", 1) - 1))
-        if step < 1 or low < 0 or high >= step or each % step:
-            return None
-        number = each // step
-        return (axis, number) if axis.extent == self.samples * number else None
+    def _reads(self, body: Scalar, counted: SampleAxis) -> bool:
+        """Whether the first sample that a computation reads is the one that an axis counts."""
+        for load in loads(body):
+            spread = self.known[load.tensor]
+            if isinstance(spread, Samples):
+                index = load.indices[spread.axis]
+                try:
+                    form = forms_of(sub_expressions(index), counted, _operands)[index]
+                except CoupledError:
+                    return False
+                return counted.counts(form, spread.each)
+        return False
 
-    def read_along(self, tensor: Tensor, place: int, index: Scalar, step: int) -> tuple[Axis, int]:
-        """Note that a tensor which does not depend on samples is read at the number of one."""
-        number = self._number(index, step)
-        spread = Samples(place, step)
-        is_whole = tensor.shape[place] == self.samples * step
-        if number is None or not is_whole or not isinstance(tensor, Input):
+    def _check(self, body: Scalar, counted: SampleAxis) -> None:
+        """CoupledError unless a computation is the same for all samples but for what it reads."""
+        forms: dict[Scalar, Affine | None] = {}
+        for node in sub_expressions(body):
+            parts = [forms[part] for part in _operands(node)]
+            if isinstance(node, Load):
+                self._check_load(node, parts, counted)
+                forms[node] = None
+            else:
+                forms[node] = counted.form(node, parts)
+        if counted.depends(forms[body]):
             raise CoupledError
-        if self.along.setdefault(tensor, spread) != spread:
+
+    def _check_load(
+        self, load: Load, indices: Sequence[Affine | None], counted: SampleAxis
+    ) -> None:
+        """CoupledError unless the sample is all that depends on its number."""
+        spread = self.known[load.tensor]
+        places = [place for place, form in enumerate(indices) if counted.depends(form)]
+        if spread is None and len(places) == 1:
+            (place,) = places
+            form = indices[place]
+            assert form is not None
+            spread = Samples(place, form.coefficient(counted.sample))
+            is_whole = load.tensor.shape[place] % (self.samples * spread.each) == 0
+            if not is_whole or not isinstance(load.tensor, Input):
+                raise CoupledError
+            if self.along.setdefault(load.tensor, spread) != spread:
+                raise CoupledError
+        if isinstance(spread, Samples):
+            if places != [spread.axis] or not counted.counts(indices[places[0]], spread.each):
+                raise CoupledError
+        elif places:
             raise CoupledError
-        return number
 
     def _total(self, body: Scalar) -> Total:
         """That of a computation which reads totals; CoupledError unless it is linear in them."""
@@ -281,72 +296,4 @@ def _kind(node: Scalar, parts: Sequence[Total | None], known: dict[Tensor, Sprea
                 return Total.MEAN
         case Select(), [None, left, right] if left is right:
             return left
-    raise CoupledError
-
-
-@dataclass(frozen=True)
-class _Shift:
-    """How the numbers in a computation change from a sample to the next one.
-
-    Attributes:
-        finder: what is known of tensors.
-        axis, each: the axis that counts samples, each of which has so many of it.
-    """
-
-    finder: _Finder
-    axis: Axis
-    each: int
-
-    def check(self, body: Scalar) -> None:
-        """CoupledError unless a computation is the same for all samples."""
-        steps: dict[Scalar, int] = {}
-        for node in sub_expressions(body):
-            steps[node] = self._step(node, steps.__getitem__)
-        if steps[body]:
-            raise CoupledError
-
-    def _step(self, node: Scalar, step: Callable[[Scalar], int]) -> int:
-        """By how much a node's value changes."""
-        if isinstance(node, Axis):
-            return self.each if node is self.axis else 0
-        if isinstance(node, Load):
-            return self._read(node, [step(index) for index in node.indices])
-        steps = [step(part) for part in _operands(node)]
-        if not any(steps):
-            return 0
-        if isinstance(node, Binary):
-            return _step_of(node, steps[0], steps[1])
-        raise CoupledError
-
-    def _read(self, load: Load, steps: Sequence[int]) -> int:
-        """Nothing, if all that changes is the sample that is read."""
-        spread = self.finder.known[load.tensor]
-        moved = [place for place, step in enumerate(steps) if step]
-        if isinstance(spread, Samples):
-            if moved != [spread.axis] or steps[spread.axis] != spread.each:
-                raise CoupledError
-        elif moved:
-            (place, *others) = moved
-            number = self.finder.read_along(load.tensor, place, load.indices[place], steps[place])
-            if others or number != (self.axis, self.each):
-                raise CoupledError
-        return 0
-
-
-def _step_of(node: Binary, left: int, right: int) -> int:
-    """By how much the value of index arithmetic changes; CoupledError where it is not constant."""
-    number = int(node.right.value) if isinstance(node.right, Literal) else 0
-    match node.operation:
-        case "add":
-            return left + right
-        case "sub":
-            return left - right
-        case "mul" if isinstance(node.left, Literal):
-            return int(node.left.value) * right
-        case "mul" if number:
-            return left * number
-        case "floordiv" if number and left % number == 0:
-            return left // number
-        case "floormod" if number and left % number == 0:
-            return 0
     raise CoupledError

@@ -38,20 +38,13 @@ from relay_tune.op_rules.table import OperatorTable
 from relay_tune.op_rules.typed import call, constant_of, recall, reshape, tuple_of, with_types
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.training.optimisers import converted
-from relay_tune.training.sample_axes import (
-    CoupledError,
-    Samples,
-    Spread,
-    Total,
-    call_spread,
-)
+from relay_tune.training.resized_calls import RESIZINGS
+from relay_tune.training.sample_axes import Samples, Spread, Total, call_spread
+from relay_tune.training.sample_numbers import CoupledError
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.module_pass import with_body
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_text import type_text
-
-SHAPES: OperatorTable[str] = OperatorTable({"reshape": "newshape", "broadcast_to": "shape"})
-"""The attributes that say the whole shape of a result."""
 
 
 @dataclass(frozen=True)
@@ -227,27 +220,36 @@ class _Slicing:
         shape = static_shape(value)
         if samples is None or shape is None:
             return value
-        axis = samples.axis
-        folded = (*shape[:axis], self.parts, shape[axis] // self.parts, *shape[axis + 1 :])
-        return call("take", reshape(value, folded), self.number, axis=axis, mode="clip")
+        axis, size = samples.axis, shape[samples.axis]
+        before, after = shape[:axis], shape[axis + 1 :]
+        part = self.samples * samples.each // self.parts
+        outer = size // (part * self.parts)
+        if outer == 1:
+            folded = reshape(value, (*before, self.parts, part, *after))
+            return call("take", folded, self.number, axis=axis, mode="clip")
+        folded = reshape(value, (*before, outer, self.parts, part, *after))
+        taken = call("take", folded, self.number, axis=axis + 1, mode="clip")
+        return reshape(taken, (*before, outer * part, *after))
 
     def _resized(self, node: Call, arguments: Sequence[Expr], spreads: Sequence[Spread]) -> Call:
-        """The call of a slice's arguments; an attribute that says its shape says the slice's."""
-        name = SHAPES.rule_of(node)
-        type_ = tensor_type(node)
-        if name is None or type_ is None:
+        """The call of a slice's arguments, with attributes that say its sizes."""
+        rule, type_ = RESIZINGS.rule_of(node), tensor_type(node)
+        if rule is None or type_ is None:
             return recall(node, arguments)
-        shape = self._part(type_, spreads[0]).shape
-        changed = replace(attributes_of(node), **{name: shape})
-        return recall(replace(node, attributes=changed), arguments)
+        (data, *_) = self._spreads[node.arguments[0]]
+        changes = rule(node, self._part(type_, spreads[0]), data, self.parts)
+        attributes = replace(attributes_of(node), **changes)
+        return recall(replace(node, attributes=attributes), arguments)
 
     def _part(self, type_: TensorType, spread: Spread) -> TensorType:
         """The type of a slice's value."""
         if not isinstance(spread, Samples):
             return type_
-        size = self.samples * spread.each // self.parts
-        shape = (*type_.shape[: spread.axis], size, *type_.shape[spread.axis + 1 :])
-        return TensorType(shape, type_.dtype)
+        shape = list(type_.shape)
+        size = shape[spread.axis]
+        assert isinstance(size, int)
+        shape[spread.axis] = size // self.parts
+        return TensorType(tuple(shape), type_.dtype)
 
     def _refused(self, node: Expr, why: str) -> InputError:
         what = "The program"

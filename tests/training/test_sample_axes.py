@@ -6,7 +6,8 @@ import pytest
 
 import relay_tune as rt
 from relay_tune.ir.expr import Function
-from relay_tune.training.sample_axes import CoupledError, Samples, Spread, Total, call_spread
+from relay_tune.training.sample_axes import Samples, Spread, Total, call_spread
+from relay_tune.training.sample_numbers import CoupledError
 
 S = Samples
 
@@ -30,6 +31,21 @@ FOUND: dict[str, tuple[str, tuple[Spread, ...], tuple[Spread, ...]]] = {
         "%x: Tensor[(48, 4), float32]) { reshape(%x, newshape=(12, 4, 4)) }",
         (S(0, 8),),
         (S(0, 2),),
+    ),
+    "in each step": (
+        "%x: Tensor[(5, 6, 4), float32]) { reshape(%x, newshape=(30, 4)) }",
+        (S(1),),
+        (S(0),),
+    ),
+    "in each step again": (
+        "%x: Tensor[(30, 8), float32]) { reshape(%x, newshape=(5, 12, 4)) }",
+        (S(0),),
+        (S(1, 2),),
+    ),
+    "one step behind the other": (
+        "%x: Tensor[(12, 4), float32], %y: Tensor[(6, 4), float32]) { concatenate((%x, %y)) }",
+        (S(0), S(0)),
+        (S(0),),
     ),
     "heads": (
         "%x: Tensor[(6, 8, 4), float32]) { transpose(%x, axes=(1, 0, 2)) }",
@@ -83,9 +99,9 @@ MEETING: dict[str, tuple[str, tuple[Spread, ...]]] = {
         (S(0),),
     ),
     "another order": ("%x: Tensor[(6, 4), float32]) { reverse(%x, axis=0) }", (S(0),)),
-    "inner indices first": (
-        "%x: Tensor[(4, 6), float32]) { reshape(%x, newshape=(24,)) }",
-        (S(1),),
+    "steps that a sample lies across": (
+        "%x: Tensor[(30, 4), float32]) { reshape(%x, newshape=(6, 5, 4)) }",
+        (S(0),),
     ),
     "a sorted column": ("%x: Tensor[(6, 4), float32]) { sort(%x, axis=0) }", (S(0),)),
     "a square of a sum": ("%x: float32) { multiply(%x, %x) }", (Total.SUM,)),

@@ -133,10 +133,13 @@ def @main(%x: Tensor[(6, 2, 8, 8), float32], %w: Tensor[(4, 2, 3, 3), float32],
 STEPS_FIRST = """
 def @main(%x: Tensor[(5, 6, 4), float32], %w: Tensor[(4, 4), float32],
           %h: Tensor[(6, 4), float32], %v: Tensor[(3, 4), float32]) {
-  let %steps = split(%x, indices_or_sections=5, axis=0);
+  let %y = nn.dense(reshape(%x, newshape=(30, 4)), %w);
+  let %last = strided_slice(%y, begin=(24,), end=(30,));
+  let %steps = split(reshape(%y, newshape=(5, 6, 4)), indices_or_sections=5, axis=0);
   let %a = tanh(nn.dense(%h, %w) + squeeze(%steps.0, axis=(0,)));
   let %b = tanh(nn.dense(%a, %w) + squeeze(%steps.1, axis=(0,)));
-  nn.dense(%b, %v)
+  let %both = concatenate((%a, %b));
+  nn.dense(strided_slice(%both, begin=(6,), end=(12,)) + %last, %v)
 }"""
 
 
