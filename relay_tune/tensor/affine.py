@@ -121,17 +121,15 @@ def combined(operation: str, left: Affine, right: Affine) -> Affine | None:
 
 def axis_affine(index: Scalar) -> Affine | None:
     """An index expression as an affine form over its axes, or None if it is not one."""
-    match index:
-        case Axis():
-            return variable(index)
-        case Literal(value=value):
-            return constant(value if is_integer(value) else int(value))
-        case Binary(left=left, right=right) if index.operation in AFFINE_OPERATIONS:
-            first = axis_affine(left)
-            second = None if first is None else axis_affine(right)
-            if first is not None and second is not None:
-                return combined(index.operation, first, second)
-    return None
+    if isinstance(index, Literal):
+        return constant(index.value if is_integer(index.value) else int(index.value))
+    if isinstance(index, Axis):
+        return variable(index)
+    if not isinstance(index, Binary) or index.operation not in AFFINE_OPERATIONS:
+        return None
+    first = axis_affine(index.left)
+    second = None if first is None else axis_affine(index.right)
+    return None if first is None or second is None else combined(index.operation, first, second)
 
 
 def flat_form(shape: Sequence[int], indices: Sequence[Scalar]) -> Affine | None:

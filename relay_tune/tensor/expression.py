@@ -289,6 +289,8 @@ def _simplify_index(operation: str, left: Scalar, right: Scalar) -> Scalar | Non
     """`left operation right` in simpler form, or None."""
     a = left.value if isinstance(left, Literal) else None
     b = right.value if isinstance(right, Literal) else None
+    if a is None and b is None:
+        return None
     match operation:
         case "add" if a is not None and b is not None:
             return literal(a + b, INDEX)

@@ -80,17 +80,20 @@ class _Simplifier:
         for node in sub_expressions(root):
             form = self._form(node)
             if form is None:
-                self._done[node] = new = self._simplified(node)
+                is_number = isinstance(node, Literal)
+                self._done[node] = new = node if is_number else self._simplified(node)
                 form = axis_affine(new) if new.dtype == INDEX else None
             self._forms[node] = form
         return self._expression(root)
 
     def _form(self, node: Scalar) -> Affine | None:
         """The form of an axis, or of a sum, product or quotient of forms; None for all else."""
+        if node.dtype != INDEX:
+            return None
         if isinstance(node, Axis):
             replaced = self._axes.get(node)
             return variable(node) if replaced is None else axis_affine(replaced)
-        if not isinstance(node, Binary) or node.dtype != INDEX:
+        if not isinstance(node, Binary):
             return None
         left, right = self._forms[node.left], self._forms[node.right]
         if left is None or right is None:

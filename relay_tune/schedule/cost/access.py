@@ -90,6 +90,10 @@ class Access:
         """Those that it is among."""
         return self.elements * self.bytes
 
+    def depends_on(self, axis: Axis) -> bool:
+        """Whether what it reads may differ along an axis."""
+        return self.form is None or axis in self.form.terms
+
     def picks(self, axis: Axis) -> bool:
         """Whether the steps along an axis pick different elements out of the same vectors."""
         return self.form is not None and 0 < self.form.coefficient(axis) < self.repeats

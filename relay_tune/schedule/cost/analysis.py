@@ -199,7 +199,7 @@ def _structure(nest: Nest, constants: frozenset[Tensor], near: Near) -> bytes:
 
     Networks repeat layers: the transforms and the products of a convolution are the same nests
     whatever is done to its result. Tensors and axes are numbered where they first occur, names do
-    not count.
+    not count, nor does the pattern of an algorithm in a nest that has no products for it.
     """
     axes = {axis: number for number, axis in enumerate((*nest.axes, *nest.reduction))}
     numbers: dict[Scalar, int] = {}
@@ -218,10 +218,11 @@ def _structure(nest: Nest, constants: frozenset[Tensor], near: Near) -> bytes:
         nodes.append((type(node).__name__, node.dtype, about, inner))
         numbers[node] = len(numbers)
     tensors.setdefault(nest.target, len(tensors))
+    match = intrinsic_match(nest)
     structure = (
         tuple(axis.extent for axis in nest.axes),
         tuple(axis.extent for axis in nest.reduction),
-        (nest.operation, nest.pattern and nest.pattern.name, tensors[nest.target]),
+        (nest.operation, match and match.pattern.name, tensors[nest.target]),
         tuple(numbers[root] for root in nest.roots),
         tuple(nodes),
         tuple(_described(tensor, constants, near) for tensor in tensors),

@@ -108,7 +108,7 @@ def _read_again(
     moved, again, repeated, reused = touched[0], 0.0, 1.0, False
     exposed = 1.0 if everything <= machine.memories[1].bytes else _exposed_rereads(machine)
     for depth, (axis, count) in enumerate(traffic.loops):
-        depends = access.form is None or access.form.coefficient(axis) != 0
+        depends = access.depends_on(axis)
         is_kept = slides and working_sets[depth] <= machine.memories[0].bytes
         if reused:
             repeated *= 1 if is_kept and not depends else count
@@ -141,7 +141,10 @@ def stored_cycles(analysis: NestAnalysis, machine: Machine) -> float:
 
 def bandwidth_of(working_set: float, machine: Machine) -> float:
     """Bytes a cycle from the smallest cache that holds a working set."""
-    return next(memory.rate for memory in machine.memories if working_set <= memory.bytes)
+    for memory in machine.memories:
+        if working_set <= memory.bytes:
+            return memory.rate
+    return machine.main.rate
 
 
 def kept_bandwidth(working_set: float, machine: Machine) -> float:

@@ -9,7 +9,7 @@ nothing of a processor but what its caches hold and how fast they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from operator import attrgetter
 
@@ -133,16 +133,29 @@ LINES: Sequence[Callable[[Tile], float]] = (torn_bytes, reloaded_bytes, crowded_
 
 def memory_cycles(traffic: Traffic) -> tuple[float, float]:
     """Traffic beyond the first cache, and waiting that nothing hides."""
+    *_, found = memory_from_below(traffic)
+    return found
+
+
+def memory_from_below(traffic: Traffic) -> Iterator[tuple[float, float]]:
+    """The same in steps: each is no less than the one before, the last is all.
+
+    What nothing hides, which takes longest to find, comes last.
+    """
     analysis, machine = traffic.tile.analysis, traffic.machine
-    hidden, exposed = 0.0, 0.0
+    stored = stored_cycles(analysis, machine)
+    lines = _lines(traffic.tile) / machine.memories[1].rate
+    read, hidden, exposed = [], 0.0, 0.0
     for operand in operands(traffic):
+        read.append(operand)
         hidden += operand.hidden
+        yield hidden + stored + lines, exposed
+    for operand in read:
         terms = OF_WEIGHTS if operand.access.constant else OF_DATA
         exposed += sum([term.cycles(operand) for term in terms])
     if analysis.beside_windows:
         exposed += machine.coefficients.window_tile_wait * prod(n for _, n in traffic.loops)
-    hidden += stored_cycles(analysis, machine)
-    return hidden + _lines(traffic.tile) / machine.memories[1].rate, exposed
+    yield hidden + stored + lines, exposed
 
 
 @remembered(REMEMBERED)

@@ -115,19 +115,22 @@ def footprints(
 ) -> tuple[float, ...]:
     """The bytes that each operand touches over a box; a sliding window counts its overlap once."""
     every = tuple(steps.items())
-    found: list[float] = []
-    for access in analysis.accesses:
-        if access.form is None:
-            found.append(float(access.bytes * prod(extents.values())))
-            continue
-        terms = access.form.terms
-        own = tuple([each for each in extents.items() if each[0] in terms])
-        found.append(_footprint(access, own, every))
-    return tuple(found)
+    return tuple([footprint(access, extents, every) for access in analysis.accesses])
+
+
+def footprint(
+    access: Access, extents: Mapping[Axis, int], steps: tuple[tuple[Axis, int], ...]
+) -> float:
+    """The bytes that an operand touches over a box."""
+    if access.form is None:
+        return float(access.bytes * prod(extents.values()))
+    terms = access.form.terms
+    own = tuple([each for each in extents.items() if each[0] in terms])
+    return _affine_footprint(access, own, steps)
 
 
 @remembered(REMEMBERED)
-def _footprint(
+def _affine_footprint(
     access: Access,
     own: tuple[tuple[Axis, int], ...],
     steps: tuple[tuple[Axis, int], ...],
@@ -185,8 +188,8 @@ def distinct_places(
             continue
         points = extent
         for window, steps in windows.items():
-            stride = factor // factors[window]
-            if stride and factor == stride * factors[window] and stride <= steps:
+            stride = abs(factor // factors[window])
+            if stride and abs(factor) == abs(stride * factors[window]) and stride <= steps:
                 points = (points - 1) * stride + steps
                 del windows[window]
                 break

@@ -21,7 +21,7 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.access import Access
 from relay_tune.schedule.cost.fetched_operands import asks_for_next_part, fetched_ahead
-from relay_tune.schedule.cost.tile import Tile, footprints
+from relay_tune.schedule.cost.tile import Tile, footprint
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.expression import Axis
 
@@ -73,8 +73,8 @@ def _touched_by_loops(
     tile: Tile, choice: TileChoice
 ) -> tuple[list[tuple[Axis, int]], list[tuple[float, ...]]]:
     """The outer loops, the innermost first, and the bytes of operands in a tile and each loop."""
-    axes = tile.analysis.nest.axes
-    inner = dict(tile.extents)
+    axes, accesses = tile.analysis.nest.axes, tile.analysis.accesses
+    inner, steps = dict(tile.extents), tuple(tile.steps.items())
     loops: list[tuple[Axis, int]] = []
     touched = [tile.touched]
     for loop in reversed(outer_loops(axes, choice)):
@@ -84,5 +84,12 @@ def _touched_by_loops(
             touched.append(touched[-1])
             continue
         inner[axis] = min(inner[axis] * loop.count, axis.extent)
-        touched.append(footprints(tile.analysis, inner, tile.steps))
+        touched.append(
+            tuple(
+                [
+                    footprint(access, inner, steps) if access.depends_on(axis) else known
+                    for access, known in zip(accesses, touched[-1], strict=True)
+                ]
+            )
+        )
     return loops, touched

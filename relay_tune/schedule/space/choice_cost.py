@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from math import prod
 
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.cost.estimate import compute_cycles
+from relay_tune.schedule.cost.estimate import compute_cycles, overlapped
 from relay_tune.schedule.cost.exchange import exchange_cycles
 from relay_tune.schedule.cost.register_use import accumulators, register_use
+from relay_tune.schedule.cost.terms import memory_from_below
 from relay_tune.schedule.cost.tile import Tile, tile_of
+from relay_tune.schedule.cost.traffic import traffic_of
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.space.space import NestSpace
 
@@ -17,50 +20,40 @@ from relay_tune.schedule.space.space import NestSpace
 class ChoiceCost:
     """The cost of a choice in cycles, found in steps: bounds from below first, the memory last."""
 
-    __slots__ = (
-        "_ahead",
-        "_choice",
-        "_imbalance",
-        "_known",
-        "_penalty",
-        "_space",
-        "_steps",
-        "_tile",
-    )
+    __slots__ = ("_further", "_known")
 
     def __init__(self, space: NestSpace, choice: TileChoice, ahead: bool | None = None) -> None:
         """The cost of a choice; with `ahead` of one of tiles, whose loops follow when needed."""
-        self._space = space
-        self._choice = choice
-        self._ahead = ahead
-        most = space.machine.vectors.registers + space.machine.coefficients.spare_accumulators
-        self._tile = tile = tile_of(space.analysis, choice, space.machine)
-        fits = accumulators(tile) <= most
-        self._known = compute_cycles(tile) * max(space.repeats, 1) if fits else math.inf
-        self._penalty = self._imbalance = 1.0
-        self._steps = 0
+        self._known = 0.0
+        self._further = from_below(space, choice, ahead)
 
     def below(self, bound: float) -> float:
         """The cost; infinite where it is not below the bound."""
-        while self._known < bound and self._steps < 2:
-            self._known = self._with_penalties() if self._steps == 0 else self._whole()
-            self._steps += 1
-        return self._known if self._known < bound else math.inf
+        while self._known < bound:
+            further = next(self._further, None)
+            if further is None:
+                return self._known
+            self._known = further
+        return math.inf
 
-    def _with_penalties(self) -> float:
-        """The bound by arithmetic with all that multiplies it."""
-        space = self._space
-        if self._ahead is not None:
-            self._choice = space.with_ahead_and_parallel(self._choice, self._ahead)
-        choice = self._choice
-        self._penalty, self._imbalance = _penalty(self._tile), _imbalance(space, choice)
-        return self._known * self._penalty * self._imbalance
 
-    def _whole(self) -> float:
-        space, choice = self._space, self._choice
-        exchanged = exchange_cycles(space.analysis, choice, space.machine, space.threads)
-        cycles = space.estimate(choice).cycles
-        return cycles * self._penalty * self._imbalance + exchanged
+def from_below(space: NestSpace, choice: TileChoice, ahead: bool | None = None) -> Iterator[float]:
+    """What a choice costs at least, more with each step; the last is the cost."""
+    analysis, machine, repeats = space.analysis, space.machine, max(space.repeats, 1)
+    tile = tile_of(analysis, choice, machine)
+    if accumulators(tile) > machine.vectors.registers + machine.coefficients.spare_accumulators:
+        yield math.inf
+        return
+    compute = compute_cycles(tile)
+    yield compute * repeats
+    if ahead is not None:
+        choice = space.with_ahead_and_parallel(choice, ahead)
+    penalty, imbalance = _penalty(tile), _imbalance(space, choice)
+    yield compute * repeats * penalty * imbalance
+    exchanged = exchange_cycles(analysis, choice, machine, space.threads)
+    for hidden, exposed in memory_from_below(traffic_of(tile, choice)):
+        cycles = overlapped(compute, hidden, machine) + exposed
+        yield cycles * repeats * penalty * imbalance + exchanged
 
 
 def _penalty(tile: Tile) -> float:

@@ -9,7 +9,7 @@ import pytest
 from relay_tune.remembered import results_for_one_build
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.space import default_choice as module
-from relay_tune.schedule.space.choice_cost import ChoiceCost
+from relay_tune.schedule.space.choice_cost import ChoiceCost, from_below
 from relay_tune.schedule.space.default_choice import default_choice
 from relay_tune.schedule.space.descent import ENOUGH_ACCUMULATORS, PASSES, WORTH_CHANGING, Descent
 from relay_tune.schedule.space.space import NestSpace
@@ -100,6 +100,19 @@ def test_a_cost_that_is_not_below_a_bound_is_infinite() -> None:
     known = ChoiceCost(space, choice)
     assert known.below(cost / 1000) == known.below(cost) == math.inf
     assert known.below(cost * 1.001) == cost
+
+
+def test_costs_are_found_from_below() -> None:
+    for space in spaces(10):
+        for vector in space.values[0]:
+            chosen = {
+                name: values[0] for name, values in zip(space.names, space.values, strict=True)
+            }
+            choice = space.decode({**chosen, "vector": vector})
+            bounds = list(from_below(space, choice))
+            assert bounds == sorted(bounds)
+            assert bounds[-1] == ChoiceCost(space, choice).below(math.inf)
+            assert bounds[-1] >= space.estimate(choice).cycles
 
 
 def test_shapes_of_tiles_are_those_that_fill_registers() -> None:
