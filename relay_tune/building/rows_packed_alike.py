@@ -47,8 +47,8 @@ def with_rows_packed_alike(
 ) -> dict[Function, Primitive]:
     """The primitives of a program; their cases of rows pack weights alike.
 
-    Where weights of the program are large, all do, and the code for all sizes: as that would alone,
-    as few rows do, or as an algorithm for many rows wants it, whatever is estimated to cost least.
+    Where weights of the program are large, all do, and the code for all sizes: as one of them would
+    alone, or as an algorithm for many rows wants it, whatever is estimated to cost least.
     Else only few rows do: as the most whose schedule reads weights once. Of equal primitives the
     first decides.
     """
@@ -89,19 +89,26 @@ class _Choosing:
             own = self._schedule(primitive)
         except UndecidedSizeError:  # which is said where the code for all sizes is written
             return few
-        if few is None:
-            return own
         leaders = self._leaders(primitive, cases, own, few)
         return self._cheapest(primitive, cases, dict.fromkeys(leaders))
 
     def _leaders(
-        self, primitive: Primitive, cases: Sequence[PrimitiveCase], own: Schedule, few: Schedule
+        self,
+        primitive: Primitive,
+        cases: Sequence[PrimitiveCase],
+        own: Schedule,
+        few: Schedule | None,
     ) -> Iterator[Schedule]:
         """The schedules as which all parts of a primitive may pack.
 
-        Some algorithms read constants as one of few rows packs them that has tiles of a width.
-        Others are for many rows alone, as products on matrix registers are.
+        That of any part where no case is for few rows. Else some algorithms read constants as one
+        of few rows packs them that has tiles of a width. Others are for many rows alone, as
+        products on matrix registers are.
         """
+        if few is None:
+            yield own
+            yield from (self._schedule(case.primitive) for case in cases)
+            return
         is_apart = own.algorithm.packing(few.choices) is None
         if own.algorithm == DIRECT or (is_apart and all(self._offers(c, own) for c in cases)):
             yield own

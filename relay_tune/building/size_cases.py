@@ -3,7 +3,7 @@
     nn.dense(%x, W)                        for 1, 2, .. 8 rows: one kernel each; for one row where
                                            their number is the product of open sizes
     nn.batch_matmul(%x, %y)                for 1 row; for up to 8: operands are read as they lie
-    nn.conv2d(%x, W)                       for 1 image; for up to 8
+    nn.conv2d(%x, W)                       for 1 image; for up to 8; large weights: for up to 3
     nn.conv1d(%x, W)                       for up to 47 places: vectors run along the channels
     nn.conv2d(%x, W)                       for up to 4 x 4, 8 x 8 pixels: large weights, read little
     nn.conv2d(%x, W) with 32 channels      for up to 40 x 40 pixels: tiles are few
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from math import prod
 
 from relay_tune.building.open_primitives import (
@@ -44,6 +45,12 @@ from relay_tune.tensor.walk import axes_of, loads
 
 FEW_ROWS = 8
 """Up to so many rows, code is chosen for an example of so many."""
+
+FEW_IMAGES = 3
+"""Up to so many, reading large weights of windows takes most of the time: fewer bytes are better.
+
+Winograd's filtering, which pays for 8 images of 7x7 pixels, reads four times as many.
+"""
 
 ONE_ROW = 1
 """A step of a decoder has one new word."""
@@ -113,7 +120,9 @@ def size_cases(
     (symbol,) = named.symbols
     fixed = [fixed_case(named, {symbol: size}) for size in dict.fromkeys(sizes)]
     if any(windowed_products(program)):
-        return (*fixed, *_few(named, key, symbol, example, FEW_ROWS), *in_a_line)
+        bounds = (FEW_IMAGES, FEW_ROWS) if any(_heavy(program)) else (FEW_ROWS,)
+        images = (_few(named, key, symbol, example, most) for most in bounds)
+        return (*fixed, *chain.from_iterable(images), *in_a_line)
     known = [replace(case, packing=Packing.SHARED_IF_LARGE) for case in fixed]
     if rows != {example_sizes(named, example)[symbol]}:
         few = _few(named, key, symbol, example, FEW_ROWS)
@@ -220,15 +229,9 @@ def _few_pixels(
 ) -> Iterator[PrimitiveCase]:
     """Cases for few pixels, whatever the batch: of a convolution whose weights are large, and of
     one whose code is chosen for large images."""
-    known = {tensor for tensor, data in program.constants if data.nbytes >= LARGE_WEIGHTS}
-    heavy = [
-        product
-        for product in windowed_products(program)
-        if any(load.tensor in known for load in loads(product.body))
-    ]
     sides = {
         symbol
-        for product in heavy
+        for product in _heavy(program)
         for axis in product.axes[1:]
         for symbol in symbol_names(dim_of(axis.extent))
     }
@@ -237,6 +240,14 @@ def _few_pixels(
     own = example.own
     if own == image_sides(program, example.others) and min(own.values(), default=0) > SMALL_SIDE:
         yield from _up_to(named, key, example.own, example, SMALL_SIDE, EXAMPLE_SMALL_SIDE)
+
+
+def _heavy(program: TensorProgram) -> Iterator[Computed]:
+    """The convolutions whose weights are large."""
+    known = {tensor for tensor, data in program.constants if data.nbytes >= LARGE_WEIGHTS}
+    for product in windowed_products(program):
+        if any(load.tensor in known for load in loads(product.body)):
+            yield product
 
 
 def _up_to(

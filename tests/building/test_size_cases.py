@@ -1,27 +1,31 @@
 """Code for few rows beside the code for all: which there is, what it reads, what it answers."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from relay_tune.building import rows_packed_alike
+from relay_tune.building import rows_packed_alike, size_cases
 from relay_tune.building.bounded_rows import LONGEST_ROW
 from relay_tune.building.build import build
 from relay_tune.building.primitive import Packing, Primitive
-from relay_tune.building.primitives import primitives_of, write_primitive
+from relay_tune.building.primitives import ChooseSchedule, primitives_of, write_primitive
 from relay_tune.building.program_form import program_kernels, program_module
 from relay_tune.building.rows_packed_alike import with_rows_packed_alike
-from relay_tune.building.size_cases import FEW_POINTS, FEW_ROWS
+from relay_tune.building.size_cases import FEW_IMAGES, FEW_POINTS, FEW_ROWS
 from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
+from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.packing import PackRecipe
+from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.rewrites.weight_panels.record import PANELS
+from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.store_weights import StoreWeights
 from relay_tune.tuning.tuned_build import build as tuned_build
@@ -87,10 +91,10 @@ LAYOUTS = parse_target("x86_64-linux-gnu:skylake-avx512")
 """For which sequences stay channels first, whatever runs the tests."""
 
 
-def primitives(module: Module) -> dict[Function, Primitive]:
+def primitives(module: Module, choose: ChooseSchedule | None = None) -> dict[Function, Primitive]:
     fused = program_module(infer_types(module), target=LAYOUTS)
     functions = program_kernels(lower_program(fused))
-    return with_rows_packed_alike(primitives_of(functions), native_target(), 1, None)
+    return with_rows_packed_alike(primitives_of(functions), native_target(), 1, choose)
 
 
 @pytest.mark.parametrize(
@@ -138,6 +142,37 @@ def test_all_numbers_of_rows_read_one_copy_of_weights_that_are_large(
     monkeypatch.setattr(rows_packed_alike, "LARGE_SHARE", 0)
     (primitive,) = primitives(module).values()
     assert len(recipes([primitive, *(each.primitive for each in primitive.cases)])) == 1
+
+
+def test_samples_of_several_rows_pack_as_what_costs_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code for all sizes, whose example is of many samples, does not decide for few."""
+    monkeypatch.setattr(rows_packed_alike, "LARGE_SHARE", 0)
+    machine, narrowed = machine_of(native_target()), list[PrimitiveKey]()
+
+    def narrow(key: PrimitiveKey, plan: Plan) -> Schedule | None:
+        found = plan.default_schedule(machine, 1)
+        if key.title.endswith("(s0, 3, 160)") and not key.digest.endswith(f"f{FEW_ROWS}"):
+            narrowed.append(key)
+            choices = (replace(each, tile=(1, each.lanes)) for each in found.choices)
+            return replace(found, choices=tuple(choices))
+        return None
+
+    (primitive,) = primitives(SEVERAL_ROWS, narrow).values()
+    assert primitive.plan is not None and primitive.plan.packing is not None
+    (choice,) = primitive.plan.packing.choices
+    assert choice.tile[1] > choice.lanes
+    assert narrowed
+
+
+def test_few_images_have_code_of_their_own_where_weights_are_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(size_cases, "LARGE_WEIGHTS", 1)
+    found = [p.cases for p in primitives(IMAGES).values()]
+    assert [dict(case.bounds) for case in found[-1]] == [
+        {"s0": (1, most)} for most in (1, FEW_IMAGES, FEW_ROWS)
+    ]
+    test_the_code_of_each_size_gives_the_answer(IMAGES, 1)
 
 
 @pytest.mark.parametrize("columns", [512, 768])
