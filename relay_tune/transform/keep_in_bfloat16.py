@@ -1,4 +1,4 @@
-"""Keep values between kernels in bfloat16, where kernels that read them round them anyway.
+"""Keep values between kernels in bfloat16, where these or kernels that read them round them anyway.
 
 before:
     %0 = fn (%p: Tensor[.., float32]) { nn.relu(nn.conv2d(%p, V)) };
@@ -12,44 +12,49 @@ A kernel computes in float32 and rounds what it stores, once. So are results tha
 another kernel round, perhaps behind functions of each element, and what is added to such results on
 the way: all between the layers of a convolutional network. What any kernel needs to the last digit
 stays, and so does what leaves the program.
+
+What a program rounds itself, `cast(cast(x, dtype="bfloat16"), dtype="float32")` at the end of a
+kernel, loses nothing by being stored so. It is where products read it, as those of bfloat16 are
+faster than those of float32, but in exact builds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import ClassVar
 
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import BuildError
-from relay_tune.ir.expr import Call, Expr, Function, Tuple, Var
+from relay_tune.ir.expr import Call, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.provenance import made_for
-from relay_tune.ir.structural import structural_equal
 from relay_tune.ir.traversal import children, post_order, rebuild
-from relay_tune.ir.types import FuncType
 from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import primitive_key
 from relay_tune.op.primitive_views import computes_nothing, is_join, view_offset
 from relay_tune.op_rules.matching import static_shape, tensor_type
-from relay_tune.op_rules.typed import call, recall, tuple_of
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.rewrites.algorithm import Algorithm
-from relay_tune.transform.kernel_readings import Reading, readings, rounding_algorithms
+from relay_tune.transform.kernel_readings import (
+    Reading,
+    is_narrow_result,
+    readings,
+    rounding_algorithms,
+)
 from relay_tune.transform.module_pass import map_scopes, same_scope
-
-WIDE, NARROW = "float32", "bfloat16"
+from relay_tune.transform.narrow_kernels import NARROW, is_copy, is_plain, with_types
 
 
 @dataclass(frozen=True)
 class KeepInBfloat16:
-    """Rounds results of kernels that products of other kernels round.
+    """Rounds results of kernels that products of other kernels round; stores rounded ones so.
 
     Fields:
         machine: whose products these are; by default the processor that runs the pass.
-        accuracy: that allows such products, as `relaxed` does.
+        accuracy: that allows to round, as `relaxed` does.
     """
 
     name: ClassVar[str] = "keep_in_bfloat16"
@@ -58,18 +63,32 @@ class KeepInBfloat16:
 
     def __call__(self, module: Module) -> Module:
         """The module with narrower values between its kernels."""
-        algorithms = rounding_algorithms(self.machine, self.accuracy)
-        if not algorithms:
+        algorithms = rounding_algorithms(self.machine, Accuracy.RELAXED)
+        rounds = bool(rounding_algorithms(self.machine, self.accuracy))
+        if not algorithms or self.accuracy is Accuracy.EXACT:
             return module
-        known: dict[str, Sequence[Reading]] = {}
+        known: dict[str, _Facts] = {}
 
-        def of_kernel(kernel: Function) -> Sequence[Reading]:
+        def of_kernel(kernel: Function) -> _Facts:
             key = primitive_key(kernel).digest
             if key not in known:
-                known[key] = _readings(kernel, algorithms)
+                known[key] = _facts(kernel, algorithms)
             return known[key]
 
-        return map_scopes(module, lambda body: _narrowed(_Scope(body, of_kernel)))
+        return map_scopes(module, lambda body: _narrowed(_Scope(body, of_kernel), rounds))
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What a kernel does.
+
+    Attributes:
+        readings: with each of its arguments.
+        is_narrow: whether its result has no more digits than bfloat16.
+    """
+
+    readings: Sequence[Reading]
+    is_narrow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +97,13 @@ class _Scope:
 
     Attributes:
         body: of the function.
-        readings: what a kernel does with its arguments.
+        facts: of a kernel.
         nodes: of the body, arguments first.
         homes: for results of kernels that compute nothing, the value in whose memory they lie.
     """
 
     body: Expr
-    readings: Callable[[Function], Sequence[Reading]]
+    facts: Callable[[Function], _Facts]
     nodes: list[Expr] = field(init=False)
     homes: dict[Expr, Expr] = field(init=False, default_factory=dict)
 
@@ -100,30 +119,38 @@ class _Scope:
             node = other
         return node
 
-    def narrow(self) -> set[Expr]:
-        """The homes of what is to be bfloat16."""
+    def narrow(self, rounds: bool) -> set[Expr]:
+        """The homes of what is to be bfloat16: what has no more digits, and what may lose them."""
+        exact = self._exact()
+        if not rounds and not exact:
+            return set()
         readers: dict[Expr, list[tuple[Reading, Expr]]] = {}
-        fixed = set(map(self.home, self._fixed()))
         for call_, kernel in self._kernels():
             readers.setdefault(self.home(call_), [])
             if not computes_nothing(kernel):
-                for each, reading in zip(call_.arguments, self.readings(kernel), strict=True):
+                for each, reading in zip(call_.arguments, self.facts(kernel).readings, strict=True):
                     readers.setdefault(self.home(each), []).append((reading, self.home(call_)))
-        fixed |= {
-            home for home, known in readers.items() if any(w is Reading.EXACT for w, _ in known)
+        found = _rounded(readers, exact)
+        if not rounds:
+            return found
+        fixed = set(map(self.home, self._fixed()))
+        free = {
+            home
+            for home, known in readers.items()
+            if home not in fixed and all(way is not Reading.EXACT for way, _ in known)
         }
+        return found | _without_passed_on(_rounded(readers, free), readers)
+
+    def _exact(self) -> set[Expr]:
+        """The homes of what bfloat16 stores as it is."""
+        wide: set[Expr] = set()
         found: set[Expr] = set()
-        changed = True
-        while changed:
-            more = [
-                home
-                for home, known in reversed(readers.items())
-                if home not in fixed | found
-                and any(way is Reading.ROUNDED or result in found for way, result in known)
-            ]
-            found |= set(more)
-            changed = bool(more)
-        return _without_passed_on(found, readers)
+        for call_, kernel in self._kernels():
+            if not computes_nothing(kernel):
+                is_exact = _widens(kernel) and self.facts(kernel).is_narrow
+                (found if is_exact else wide).add(self.home(call_))
+        found -= wide
+        return found - set(map(self.home, self._fixed())) if found else found
 
     def _kernels(self) -> Iterator[tuple[Call, Function]]:
         found = ((node, _kernel_of(node)) for node in self.nodes)
@@ -137,8 +164,25 @@ class _Scope:
             if kernel is None:
                 yield node
                 yield from children(node) if same_scope(node) else ()
-            elif not _is_plain(node) or _is_other(kernel):
+            elif not is_plain(node) or _is_other(kernel):
                 yield from (node, *children(node))
+
+
+def _rounded(readers: dict[Expr, list[tuple[Reading, Expr]]], free: Collection[Expr]) -> set[Expr]:
+    """Those of `free` that products round, or that pass to others of these."""
+    found: set[Expr] = set()
+    changed = True
+    while changed:
+        more = [
+            home
+            for home, known in reversed(readers.items())
+            if home in free
+            and home not in found
+            and any(way is Reading.ROUNDED or result in found for way, result in known)
+        ]
+        found |= set(more)
+        changed = bool(more)
+    return found
 
 
 def _without_passed_on(
@@ -163,9 +207,10 @@ def _kernel_of(node: Expr) -> Function | None:
     return node.callee if node.callee.is_primitive else None
 
 
-def _is_plain(node: Expr) -> bool:
-    type_ = tensor_type(node)
-    return type_ is not None and type_.dtype == WIDE and static_shape(node) is not None
+def _widens(kernel: Function) -> bool:
+    """Whether a kernel makes float32 of bfloat16 anywhere."""
+    types = (tensor_type(node) for node in post_order(kernel.body))
+    return any(type_ is not None and type_.dtype == NARROW for type_ in types)
 
 
 def _is_other(kernel: Function) -> bool:
@@ -173,9 +218,9 @@ def _is_other(kernel: Function) -> bool:
     return computes_nothing(kernel) and view_offset(kernel) is None and not is_join(kernel)
 
 
-def _readings(kernel: Function, algorithms: Sequence[Algorithm]) -> Sequence[Reading]:
-    """How a kernel reads its arguments; those of dynamic kernels keep all digits."""
-    exact = (Reading.EXACT,) * len(kernel.params)
+def _facts(kernel: Function, algorithms: Sequence[Algorithm]) -> _Facts:
+    """What a kernel does; arguments of dynamic kernels keep all digits."""
+    exact = _Facts((Reading.EXACT,) * len(kernel.params))
     if any(static_shape(each) is None for each in kernel.params):
         return exact
     try:
@@ -183,12 +228,15 @@ def _readings(kernel: Function, algorithms: Sequence[Algorithm]) -> Sequence[Rea
     except BuildError:
         return exact
     found = readings(program, algorithms)
-    return [found.get(each, Reading.EXACT) for each in program.inputs]
+    return _Facts(
+        [found.get(each, Reading.EXACT) for each in program.inputs],
+        all(map(is_narrow_result, program.outputs)),
+    )
 
 
-def _narrowed(scope: _Scope) -> Expr:
+def _narrowed(scope: _Scope, rounds: bool) -> Expr:
     """The body of a scope, whose kernels have other types."""
-    narrow = scope.narrow()
+    narrow = scope.narrow(rounds)
     if not narrow:
         return scope.body
     done: dict[Expr, Expr] = {}
@@ -201,62 +249,10 @@ def _narrowed(scope: _Scope) -> Expr:
         else:
             arguments = [scope.home(each) in narrow for each in node.arguments]
             with made_for(kernel.body.span):
-                own = _with_types(kernel, arguments, scope.home(node) in narrow)
+                own = with_types(kernel, arguments, scope.home(node) in narrow)
             given = tuple(done[each] for each in node.arguments)
-            if _is_copy(own):
+            if is_copy(own):
                 (done[node],) = given
             else:
                 done[node] = replace(node, callee=own, arguments=given, type=own.body.type)
     return done[scope.body]
-
-
-def _with_types(kernel: Function, arguments: Sequence[bool], result: bool) -> Function:
-    """A kernel of which some arguments, and perhaps the result, are bfloat16."""
-    if not result and not any(arguments):
-        return kernel
-    own = [
-        _narrow(param) if is_narrow else param
-        for param, is_narrow in zip(kernel.params, arguments, strict=True)
-    ]
-    moves = computes_nothing(kernel)
-    parts: dict[Expr, Expr] = {
-        param: now if now is param or moves else call("cast", now, dtype=WIDE)
-        for param, now in zip(kernel.params, own, strict=True)
-    }
-    for node in post_order(kernel.body):
-        if node not in parts:
-            new = [parts[child] for child in children(node)]
-            parts[node] = _moved(node, new) if moves else rebuild(node, new)
-    body = parts[kernel.body]
-    if result and not moves:
-        body = call("cast", body, dtype=NARROW)
-    types = tuple(each.type for each in own if each.type is not None)
-    type_ = None if body.type is None else FuncType(types, body.type)
-    return replace(kernel, params=tuple(own), body=body, result_type=body.type, type=type_)
-
-
-def _is_copy(kernel: Function) -> bool:
-    """Whether a kernel widens its argument and rounds it again, which changes nothing."""
-    if len(kernel.params) != 1 or kernel.params[0].type != kernel.body.type:
-        return False
-    (param,) = kernel.params
-    copy = call("cast", call("cast", param, dtype=WIDE), dtype=NARROW)
-    return structural_equal(kernel.body, copy, map_free_vars=True)
-
-
-def _moved(node: Expr, parts: Sequence[Expr]) -> Expr:
-    """A node of a kernel that computes nothing, with other parts."""
-    match node:
-        case Call():
-            return recall(node, parts[1:])
-        case Tuple():
-            return tuple_of(parts)
-        case _:
-            return node
-
-
-def _narrow(param: Var) -> Var:
-    type_ = tensor_type(param)
-    assert type_ is not None
-    narrow = replace(type_, dtype=NARROW)
-    return Var(param.name, narrow, type=narrow)

@@ -12,17 +12,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
+import numpy as np
+
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.accuracy import Accuracy, is_allowed
 from relay_tune.schedule.rewrites.algorithm import Algorithm
 from relay_tune.schedule.rewrites.table import ALGORITHMS
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import dependencies, tensors_in_order
-from relay_tune.tensor.expression import Cast, Reduce, Tensor
+from relay_tune.tensor.expression import Cast, Literal, Load, Reduce, Scalar, Select, Tensor
 from relay_tune.tensor.program import TensorProgram
-from relay_tune.tensor.scalar_semantics import is_float
+from relay_tune.tensor.scalar_semantics import Array, is_float
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of, loads, sub_expressions
+
+DROPPED = np.uint32(0xFFFF)
+"""The bits of a float32 that bfloat16 has no place for."""
 
 
 class Reading(Enum):
@@ -62,6 +67,30 @@ def readings(program: TensorProgram, algorithms: Sequence[Algorithm]) -> dict[Te
         else:
             found |= dict.fromkeys(read, Reading.EXACT)
     return found
+
+
+def is_narrow_result(tensor: Tensor) -> bool:
+    """Whether all elements of a tensor of float32 are numbers that bfloat16 has."""
+    return isinstance(tensor, Computed) and _is_narrow(tensor.body)
+
+
+def _is_narrow(value: Scalar) -> bool:
+    match value:
+        case Cast(operand=before):
+            return before.dtype == "bfloat16"
+        case Literal(value=number):
+            return are_narrow(np.asarray(number, np.float32))
+        case Select(if_true=one, if_false=other):
+            return _is_narrow(one) and _is_narrow(other)
+        case Load(tensor=source):
+            return is_narrow_result(source)
+        case _:
+            return False
+
+
+def are_narrow(numbers: Array) -> bool:
+    """Whether bfloat16 holds numbers of float32 as they are."""
+    return not (np.ascontiguousarray(numbers).view(np.uint32) & DROPPED).any()
 
 
 def _is_of_each(tensor: Tensor) -> bool:

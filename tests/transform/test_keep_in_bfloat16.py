@@ -9,6 +9,7 @@ from relay_tune.building.build import build
 from relay_tune.ir.expr import Call, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
+from relay_tune.ir.printer.astext import astext
 from relay_tune.ir.traversal import post_order
 from relay_tune.machine.machine import Machine
 from relay_tune.op_rules.matching import static_shape, tensor_type
@@ -122,6 +123,59 @@ def _flat(value: object) -> list[np.ndarray]:
 def test_who_does_not_ask_for_it_keeps_all_digits(machine: Machine, accuracy: Accuracy) -> None:
     module = fused(ROWS, f"%0 = {LAYER}; {NEXT}")
     assert KeepInBfloat16(machine, accuracy)(module) is module
+
+
+ROUNDED = 'cast(cast({}, dtype="bfloat16"), dtype="float32")'
+PADDED = f"nn.pad({ROUNDED.format('%0')}, 0f, pad_width=((0, 0), (1, 1), (1, 1), (0, 0)))"
+WHOLE = f"nn.conv2d({PADDED}, %k, {LAYOUTS})"
+DENSE = f"nn.dense(%1, {ROUNDED.format('%v')})"
+
+NARROW = {
+    "a layer": (ROWS, f"%1 = {ROUNDED.format('%0')}; {DENSE}", ["bfloat16", "float32"]),
+    "also read exactly": (
+        ROWS,
+        f"%1 = {ROUNDED.format('%0')}; ({DENSE}, nn.softmax(%1))",
+        ["bfloat16", "float32", "float32"],
+    ),
+    "padded": (IMAGE, WHOLE, ["bfloat16", "float32"]),
+    "no product": (ROWS, f"nn.softmax({ROUNDED.format('%0')})", ["float32", "float32"]),
+    "a result": (ROWS, f"%1 = {ROUNDED.format('%0')}; ({DENSE}, %1)", ["float32", "float32"]),
+    "some digits more": (ROWS, f"%1 = add({ROUNDED.format('%0')}, 1f); {DENSE}", None),
+}
+"""Parameters, what follows a layer %0, and what kernels store then; None: as before."""
+
+
+@pytest.mark.parametrize("case", NARROW)
+def test_what_has_no_more_digits_is_stored_so(case: str) -> None:
+    parameters, body, types = NARROW[case]
+    first = LAYER if parameters == ROWS else CONV.format("%x")
+    before = fused(parameters, f"%0 = {first}; {body}")
+    after = KeepInBfloat16(TILES, Accuracy.FAST)(before)
+    assert stored(after) == (types or stored(before))
+    infer_types(after)
+    (shape,) = (static_shape(each) for each in before.main.params)
+    given = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    found, native, exact = (
+        _flat(each)
+        for each in (interpret(after, given), build(after)(given), interpret(before, given))
+    )
+    for own, other, wanted in zip(found, native, exact, strict=True):
+        np.testing.assert_array_equal(own, wanted)
+        np.testing.assert_allclose(other, wanted, atol=1e-2 * np.abs(wanted).max())
+
+
+def test_weights_with_the_digits_of_bfloat16_are_stored_so() -> None:
+    text = astext(
+        KeepInBfloat16(TILES, Accuracy.FAST)(
+            fused(IMAGE, f"%0 = {CONV.format('%x')}; {WHOLE.replace('%k', ROUNDED.format('%k'))}")
+        )
+    )
+    assert text.count("cast(meta[relay.Constant]") == 1
+
+
+def test_an_exact_build_stores_floats() -> None:
+    before = fused(ROWS, f"%0 = {LAYER}; %1 = {ROUNDED.format('%0')}; {DENSE}")
+    assert KeepInBfloat16(TILES, Accuracy.EXACT)(before) is before
 
 
 def test_kernels_of_dynamic_sizes_stay() -> None:

@@ -166,17 +166,23 @@ def _of_type(load: Load, dtype: str) -> Load | None:
 
 
 def as_stored(load: Load) -> Load:
-    """The load behind a stage that only widens narrow floats; else the load itself."""
-    stage = load.tensor
-    body = stage.body if isinstance(stage, Computed) else None
-    if not isinstance(body, Cast) or not isinstance(body.operand, Load):
-        return load
-    if load.dtype != "float32" or body.operand.dtype not in NARROW_FLOATS:
-        return load
-    assert isinstance(stage, Computed)
-    found = substitute(body.operand, dict(zip(stage.axes, load.indices, strict=True)))
-    assert isinstance(found, Load)
-    return found
+    """The load behind stages that only widen narrow floats, or move them; else the load itself."""
+    found: Load = load
+    is_widened = False
+    while isinstance(stage := found.tensor, Computed):
+        match stage.body:
+            case Load() as moved:
+                inner = moved
+            case Cast(dtype="float32", operand=Load() as inner) if inner.dtype in NARROW_FLOATS:
+                is_widened = True
+            case _:
+                break
+        new = substitute(inner, dict(zip(stage.axes, found.indices, strict=True)))
+        assert isinstance(new, Load)
+        found = new
+        if is_widened:
+            return found
+    return load
 
 
 def _is_worth_it(product: Product, is_constant: bool) -> bool:

@@ -12,6 +12,7 @@ from relay_tune.errors import InputError
 from relay_tune.schedule.rewrites.algorithm import DIRECT, Algorithm
 from relay_tune.schedule.rewrites.dot_products.record import DOT_PRODUCTS
 from relay_tune.schedule.rewrites.matrix_products.record import (
+    BF16_MATRICES,
     BF16X1,
     BF16X3,
     BF16X6,
@@ -70,6 +71,7 @@ ALGORITHMS = Algorithms(
     BF16X3,
     BF16X6,
     BF16X1,
+    BF16_MATRICES,
     *BYTE_PRODUCTS,
     *DOT_PRODUCTS,
     PANELS,

@@ -30,6 +30,11 @@ class Form:
         return dtype not in (self.pattern.left, self.pattern.right)
 
     @property
+    def rounds(self) -> bool:
+        """Whether a part of a factor is all that is left of it."""
+        return self.parts == 1 and self.splits(self.types.data)
+
+    @property
     def columns(self) -> int:
         """The columns of a register."""
         return self.pattern.columns

@@ -6,7 +6,7 @@ from collections.abc import Container
 from math import prod
 
 from relay_tune.schedule.rewrites.matrix_products.form import Form
-from relay_tune.schedule.rewrites.products import FactorTypes, Product, match_product
+from relay_tune.schedule.rewrites.products import FactorTypes, Product, as_stored, match_product
 from relay_tune.tensor.expression import Tensor
 
 LEAST_STEPS = 16
@@ -23,17 +23,25 @@ def match_matrix_product(stage: Tensor, constants: Container[Tensor], form: Form
         return None
     if prod(axis.extent for axis in product.steps) < LEAST_STEPS:
         return None
-    return product
+    return None if form.rounds and _is_narrow(product, form) else product
+
+
+def _is_narrow(product: Product, form: Form) -> bool:
+    """Whether there is nothing to round."""
+    stored = (as_stored(each).dtype for each in (product.data, product.weight))
+    return not any(map(form.splits, stored))
 
 
 def _stored_types(form: Form) -> list[FactorTypes]:
-    """The types that factors may be stored as: a single part may be so already."""
+    """The types that factors may be stored as: of a single part one may be so already."""
     types, pattern = form.types, form.pattern
-    if form.parts > 1:
+    if form.parts > 1 or not form.rounds:
         return [types]
-    lefts = dict.fromkeys((pattern.left, types.data))
-    rights = dict.fromkeys((pattern.right, types.weight))
-    return [FactorTypes(left, right, types.sums) for left in lefts for right in rights]
+    return [
+        FactorTypes(pattern.left, types.weight, types.sums),
+        FactorTypes(types.data, pattern.right, types.sums),
+        types,
+    ]
 
 
 def whole_columns(product: Product, form: Form) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 
 from relay_tune.machine.machine import Machine
-from relay_tune.machine.pattern import BYTE_MATRICES, TilePattern
+from relay_tune.machine.pattern import BFLOAT16_PAIRS, BYTE_MATRICES, TilePattern
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Rounding, is_allowed
 from relay_tune.schedule.nests.nest import Nest
@@ -103,6 +103,9 @@ ONE_PART, TWO_PARTS, THREE_PARTS = map(split_floats_form, (1, 2, 3))
 
 BF16X1 = _of_form("bf16x1", ONE_PART, rounding=Rounding.OF_FACTORS)
 """Products of float32, each factor rounded to bfloat16 (to nearest, ties to even)."""
+
+BF16_MATRICES = _of_form("matrices_bf16", stored_form(BFLOAT16_PAIRS), rounding=Rounding.MORE)
+"""Products of what is bfloat16 already: each is exact. What is subnormal is zero."""
 
 BF16X3 = _of_form("bf16x3", TWO_PARTS, rounding=Rounding.MORE, offered=_is_worth_rounding)
 """Three products of two parts of each factor, which leave out 2^-17 of a product."""

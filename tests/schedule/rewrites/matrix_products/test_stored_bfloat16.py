@@ -15,7 +15,8 @@ from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.plan import Plan, plan_program
-from relay_tune.schedule.rewrites.matrix_products.record import BF16X1, ONE_PART
+from relay_tune.schedule.rewrites.matrix_products.form import Form, stored_form
+from relay_tune.schedule.rewrites.matrix_products.record import BF16_MATRICES, BF16X1, ONE_PART
 from relay_tune.schedule.rewrites.matrix_products.stages import matrix_program, ways_to_gather
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Scalar, cast, reduce
@@ -95,18 +96,33 @@ def expected(program: TensorProgram) -> np.ndarray:
     return evaluate(program.outputs, feeds_of(program))[0]
 
 
+def has_narrow_weights(program: TensorProgram) -> bool:
+    """Whether both factors are bfloat16."""
+    given = (*program.inputs, *(tensor for tensor, _ in program.constants))
+    return all(each.dtype == NARROW for each in given)
+
+
+def form_of(program: TensorProgram) -> Form:
+    """Of products that round the weights, or neither factor."""
+    return stored_form(BFLOAT16_PAIRS) if has_narrow_weights(program) else ONE_PART
+
+
 def plans(program: TensorProgram) -> dict[bool, Plan]:
     """Those on matrix registers, by whether rows are copied to one place."""
-    plan = plan_program(program).with_accuracy(Accuracy.RELAXED)
-    ways = ways_to_gather(program, ONE_PART)
-    return {gathers: plan.with_algorithm(BF16X1(gathered=gathers)) for gathers in ways}
+    is_narrow = has_narrow_weights(program)
+    plan = plan_program(program).with_accuracy(Accuracy.FAST if is_narrow else Accuracy.RELAXED)
+    algorithm = BF16_MATRICES if is_narrow else BF16X1
+    ways = ways_to_gather(program, form_of(program))
+    found = {gathers: algorithm(gathered=gathers) for gathers in ways}
+    assert set(found.values()) <= set(plan.algorithms)
+    return {gathers: plan.with_algorithm(each) for gathers, each in found.items()}
 
 
 @pytest.mark.parametrize("gathers", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_they_are_the_same_sums(name: str, gathers: bool) -> None:
     program = PROGRAMS[name]()
-    changed = matrix_program(program, ONE_PART, gathers)
+    changed = matrix_program(program, form_of(program), gathers)
     assert changed is not None
     (found,) = evaluate(changed.outputs, {**feeds_of(program), **changed.constant_arrays()})
     np.testing.assert_allclose(found, expected(program), rtol=1e-4, atol=1e-4)
@@ -144,3 +160,11 @@ def test_data_are_read_where_they_lie_or_copied(name: str, copies: dict[bool, li
         own = {nest.target.name for nest in made} & {"parts", "groups"}
         assert own == set(copies[gathers])
         assert any(intrinsic_match(nest) is not None for nest in plan.nests)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_rounds_is_not_offered_where_nothing_is_to_round(name: str) -> None:
+    program = PROGRAMS[name]()
+    offered = set(plan_program(program).with_accuracy(Accuracy.RELAXED).algorithms)
+    rounding, storing = BF16X1() in offered, BF16_MATRICES() in offered
+    assert (rounding, storing) == (not has_narrow_weights(program), has_narrow_weights(program))
