@@ -21,6 +21,7 @@ from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, red
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import Input, compute, input_tensor
 from tests.schedule import products
+from tests.schedule.machines import with_registers
 from tests.schedule.running import run_schedule, runnable_targets
 
 NATIVE = native_target()
@@ -126,7 +127,7 @@ def test_they_are_sums_of_products_of_rounded_factors(name: str) -> None:
     (stages,) = evaluate(plan.program.outputs, {**given, **plan.program.constant_arrays()})
     assert np.abs(stages - expected).max() <= bound
     for target in runnable_targets(half=True):
-        schedule = plan.default_under_algorithm(COOPERLAKE, 2)[1]
+        schedule = plan.default_under_algorithm(with_registers(COOPERLAKE, 8), 2)[1]
         (found,) = run_schedule(plan, schedule, target, feeds)
         assert np.abs(found - expected).max() <= bound
 

@@ -17,6 +17,7 @@ from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.program import TensorProgram
 from tests.schedule import products
+from tests.schedule.machines import with_registers
 from tests.schedule.running import run_schedule, runnable_targets
 
 COOPERLAKE = machine_of(parse_target("x86_64-linux-gnu:cooperlake"))
@@ -62,7 +63,7 @@ def test_errors_are_those_of_sums_in_float32(name: str, pattern: str) -> None:
     own = plan_program(program).with_algorithm(BY_PATTERN[pattern](columns=32))
     (stages,) = evaluate(own.program.outputs, {x: data, **own.program.constant_arrays()})
     for target in runnable_targets():
-        schedule = own.default_under_algorithm(machine_of(target), 1)[1]
+        schedule = own.default_under_algorithm(with_registers(machine_of(target), 8), 1)[1]
         (found,) = run_schedule(own, schedule, target, {x: data})
         for each in (stages, found):
             np.testing.assert_allclose(each, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
@@ -75,7 +76,7 @@ def test_what_is_infinite_or_nan_leaves_no_finite_result(value: float) -> None:
     data[0, 7] = value
     own = plan_program(program).with_algorithm(offered(plan_program(program))[0])
     for target in runnable_targets():
-        schedule = own.default_under_algorithm(machine_of(target), 1)[1]
+        schedule = own.default_under_algorithm(with_registers(machine_of(target), 8), 1)[1]
         (found,) = run_schedule(own, schedule, target, {x: data})
         assert not np.any(np.isfinite(found) & (found != 0))  # 0 is the maximum with -inf
 
