@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import llvmlite.binding as llvm
 
@@ -15,7 +16,21 @@ from relay_tune.codegen.target import native_target
 from relay_tune.errors import BuildError
 from relay_tune.remembered import remembered
 
+LIBRARIES_OF_A_LINKER = 64
+"""A linker of LLVM takes 1.2 ms to make, and keeps 9 kB of each library for as long as it is used.
+It is gone once the last of its libraries is."""
+
 _library_numbers = itertools.count()
+
+
+@lru_cache(maxsize=1)
+def _linker(number: int) -> llvm.LLJIT:
+    """The linker of that number; the one before takes no more libraries.
+
+    The older kind may put code and its constants more than 2 GB apart, and aborts then: it was seen
+    to in a process that had loaded several large libraries.
+    """
+    return llvm.create_lljit_compiler(use_jit_link=True)
 
 
 class LoadedCode:
@@ -34,9 +49,8 @@ class LoadedCode:
         imports: Mapping[str, int] | None = None,
     ) -> None:
         initialize_llvm()
-        # The older linker may put code and its constants more than 2 GB apart, and aborts then: it
-        # was seen to in a process that had loaded several large libraries.
-        self._jit = llvm.create_lljit_compiler(use_jit_link=True)
+        number = next(_library_numbers)
+        self._linker = _linker(number // LIBRARIES_OF_A_LINKER)
         builder = llvm.JITLibraryBuilder().add_current_process()
         images = list(objects)
         for image in (*images, *_compiler_runtime(images)):
@@ -46,7 +60,7 @@ class LoadedCode:
         for symbol in symbols:
             builder = builder.export_symbol(symbol)
         try:
-            self._tracker = builder.link(self._jit, f"library{next(_library_numbers)}")
+            self._tracker = builder.link(self._linker, f"library{number}")
         except RuntimeError as error:
             raise BuildError(
                 "Generated code does not link in this process.",
