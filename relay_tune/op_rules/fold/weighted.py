@@ -51,10 +51,11 @@ class WeightedLayer:
         return None if scaled is None else recall(scaled, (data, scaled.arguments[1]))
 
     def _with_scaled_weight(self, scale: np.ndarray, axis: int) -> Call | None:
-        shape = [1] * self.weight.data.ndim
+        data = self.weight.data
+        shape = [1] * data.ndim
         shape[axis] = scale.size
         with np.errstate(all="ignore"):
-            scaled = (self.weight.data * scale.reshape(shape)).astype(self.weight.data.dtype)
+            scaled = (data * scale.reshape(shape)).astype(data.dtype, copy=False)
         if not np.isfinite(scaled).all():
             return None
         return recall(self.layer, (self.layer.arguments[0], constant_of(scaled)))
