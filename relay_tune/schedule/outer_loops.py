@@ -19,7 +19,7 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.tensor.expression import Axis
-from relay_tune.tensor.size import ceiling_quotient, is_symbolic
+from relay_tune.tensor.size import ceiling_quotient, is_symbolic, nominal
 
 REMEMBERED = 1 << 12
 """Loops that are kept: several parts of an estimate ask for those of a choice."""
@@ -45,7 +45,8 @@ class OuterLoop:
 def outer_loops(axes: Sequence[Axis], choice: TileChoice) -> tuple[OuterLoop, ...]:
     """The loops of a choice, outermost first: blocks, then tiles, both in the choice's order.
 
-    Blocks of one tile are tiles, but stand among the blocks. Open axes have no blocks.
+    Blocks of one tile are tiles, but stand among the blocks. Those of an open axis have as many
+    tiles as in the example.
     """
     return _outer_loops(tuple(axes), choice.tile, choice.order, choice.blocks)
 
@@ -58,18 +59,16 @@ def _outer_loops(
     over_tiles: list[OuterLoop] = []
     for place in order:
         tiles = ceiling_quotient(axes[place].extent, tile[place])
-        if is_symbolic(tiles):
-            over_tiles.append(OuterLoop(place, tiles, 1))
-            continue
-        in_block = -(-tiles // in_blocks[place])
-        blocks = -(-tiles // in_block) if tiles else 1
+        example = nominal(tiles)
+        in_block = -(-example // in_blocks[place])
+        blocks = ceiling_quotient(tiles, in_block) if example > in_block else 1
         if blocks == 1:
             over_tiles.append(OuterLoop(place, tiles, 1))
             continue
         if in_block == 1:
             over_blocks.append(OuterLoop(place, tiles, 1))
             continue
-        is_ragged = tiles % in_block != 0
+        is_ragged = is_symbolic(tiles) or tiles % in_block != 0
         over_blocks.append(OuterLoop(place, blocks, in_block, is_ragged))
         over_tiles.append(OuterLoop(place, in_block, 1, is_ragged))
     return (*over_blocks, *over_tiles)

@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.loaded_code import LoadedCode
-from relay_tune.codegen.target import Target
+from relay_tune.codegen.target import Target, native_target
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.dim import Symbol
 from relay_tune.ir.expr import Function
@@ -23,11 +24,13 @@ from relay_tune.schedule.loops.open_axes import edge_tiles, register_tiles
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X3
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.deferred_array import array_of
 from relay_tune.tensor.expression import Binary, Literal, Scalar, Select, Tensor
+from relay_tune.tensor.loops_text import kernel_text
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.size import dim_of, is_symbolic, size_value, symbolic_size
 from relay_tune.tensor.touched import stores_of
@@ -150,13 +153,16 @@ def _holds(condition: Scalar, n: int) -> bool:
 
 
 def _runner(
-    main: Function, names: Any, target: Target, algorithm: AppliedAlgorithm | None = None
+    main: Function,
+    names: Any,
+    target: Target,
+    chosen: Schedule | AppliedAlgorithm | None = None,
 ) -> tuple[ScheduledProgram, Any]:
     """The kernels, checked not to depend on the example, and a function that runs them.
 
-    Under the default schedule, of an algorithm if that is given.
+    Under the default schedule, of an algorithm if that is given, or a chosen one.
     """
-    first, schedule = _scheduled(main, names, target, 64, algorithm)
+    first, schedule = _scheduled(main, names, target, 64, chosen)
     second, _ = _scheduled(main, names, target, 65, schedule)
     text = module_text(first.kernels, target)
     assert module_text(second.kernels, target) == text
@@ -295,6 +301,44 @@ def test_open_rows_run_in_small_blocks() -> None:
 
 def test_rows_of_open_length_run_in_no_blocks() -> None:
     assert _algorithms("nn.softmax(%x)", "%x: Tensor[(300, n), float32]") == (DIRECT,)
+
+
+@pytest.mark.parametrize("parallel", [0, 1, 4])
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        DIRECT,
+        pytest.param(
+            BF16X3(),
+            marks=pytest.mark.skipif(
+                not native_target().intrinsics, reason="needs matrix registers"
+            ),
+        ),
+    ],
+    ids=str,
+)
+def test_tiles_of_an_open_axis_run_in_blocks(algorithm: AppliedAlgorithm, parallel: int) -> None:
+    """Of 6 or 16 rows, three or two tiles in a block, the columns of which run outside."""
+    rng = np.random.default_rng(0)
+    weights = rng.standard_normal((48, 256)).astype("float32")
+    text = "def @main(%x: Tensor[(n, 256), float32], %w: Tensor[(48, 256), float32])"
+    module = BindParameters({"w": weights})(parse(f"{text} {{ nn.relu(nn.dense(%x, %w)) }}"))
+    main, target = infer_types(module).main, native_target()
+    _, schedule = _scheduled(main, ["n"], target, 64, algorithm)
+    *others, last = schedule.choices
+    rank = len(last.tile)
+    order = (1, 0, *range(2, rank))
+    rows, count = (6, 4) if algorithm == DIRECT else (16, 3)
+    tile = (rows, *((16,) if algorithm == DIRECT else (1, 16)))
+    blocks = (count, *(1,) * (rank - 1))
+    last = replace(last, tile=tile, blocks=blocks, order=order, parallel=parallel)
+    scheduled, run = _runner(main, ["n"], target, replace(schedule, choices=(*others, last)))
+    assert "_b in 0 .." in kernel_text(scheduled.kernels[-1]) or parallel or algorithm != DIRECT
+    for n in (1, 5, 16, 17, 33, 48, 70, 100, 160):
+        x = rng.standard_normal((n, 256)).astype("float32")
+        (found,) = run({"n": n}, [x])
+        wanted = np.maximum(x @ weights.T, 0)
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3, err_msg=str(n))
 
 
 @pytest.mark.parametrize("n", [1, 3, 4, 5, 8, 30])

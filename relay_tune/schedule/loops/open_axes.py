@@ -48,12 +48,11 @@ def open_choice(choice: TileChoice, axes: Sequence[Axis], reduction: Sequence[Ax
     opened = [place for place, axis in enumerate(axes) if is_symbolic(axis.extent)]
     if not opened and not any(is_symbolic(axis.extent) for axis in reduction):
         return choice
-    tile, blocks = list(choice.tile), list(choice.blocks)
+    tile = list(choice.tile)
     for place in opened:
-        blocks[place] = 1
         if place == choice.vector:
             tile[place] = max(choice.lanes, tile[place] // choice.lanes * choice.lanes)
-    return replace(choice, tile=tuple(tile), blocks=tuple(blocks))
+    return replace(choice, tile=tuple(tile))
 
 
 def edge_tiles(extent: int, tile: int, lanes: int) -> Iterator[EdgeTile]:

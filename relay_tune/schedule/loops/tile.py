@@ -17,6 +17,7 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.match import intrinsic_match
+from relay_tune.schedule.loops.block_numbers import are_counted, numbered_in_blocks, tile_count
 from relay_tune.schedule.loops.intrinsic_tile import IntrinsicTile, of_whole_registers
 from relay_tune.schedule.loops.loop_shapes import loop_over, numbered, parallel_loop
 from relay_tune.schedule.loops.open_axes import open_choice
@@ -46,7 +47,7 @@ from relay_tune.tensor.loops import (
     LoopKind,
     Statement,
 )
-from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.size import ceiling_quotient, is_symbolic
 
 REMEMBERED = 1024
 
@@ -112,7 +113,7 @@ class _Tiler:
         if self.nest.carried or any(axis is not tile.match.row for axis in opened):
             return False
         has_next = bool(opened) or prod(loop.count for loop in loops) > 1
-        return has_next and tile.hides_epilogue and not any(loop.is_ragged for loop in loops)
+        return has_next and tile.hides_epilogue and are_counted(loops)
 
     def _counts_from_begin(
         self, tile: IntrinsicTile, number: Axis, shared: int
@@ -130,7 +131,7 @@ class _Tiler:
           steps of its products, each with a share of the epilogue of the tile before
           the epilogue, if it is the last
         """
-        total = prod(loop.count for loop in loops)
+        total = tile_count(loops, self.nest.axes, self.choice.tile)
         number = Axis("tile", total)
         begin: Scalar = literal(0, INDEX)
         end: Scalar = index_value(total)
@@ -153,11 +154,23 @@ class _Tiler:
             products = tile.products(bindings, self.numbers, beside)
             return Block((products, Branch(is_last, tile.epilogue.whole(bindings))))
 
-        body = numbered(before, binary("max", number - 1, 0), at(self.numbers, of_tile))
-        body = numbered(self.numbers, number, body)
+        body = self._numbered(
+            loops, before, binary("max", number - 1, 0), at(self.numbers, of_tile)
+        )
+        body = self._numbered(loops, self.numbers, number, body)
         kind = LoopKind.SERIAL if share is None else LoopKind.PARALLEL
         loop = Loop(number, literal(0, INDEX), index_value(total), body, kind, share)
         return Allocate(tile.results, loop)
+
+    def _numbered(
+        self, loops: Sequence[OuterLoop], numbers: Sequence[Axis], number: Scalar, body: Statement
+    ) -> Statement:
+        """`body` with the numbers of all loops that the number of a tile stands for."""
+        if not loops[0].is_ragged:
+            return numbered(numbers, number, body)
+        place = loops[0].place
+        tiles = ceiling_quotient(self.nest.axes[place].extent, self.choice.tile[place])
+        return numbered_in_blocks(loops, numbers, tiles, number, body)
 
     def _tile(self, bindings: Bindings) -> Statement:
         return self.tile.statement(bindings, self.numbers)
@@ -201,14 +214,16 @@ class _Tiler:
         tile = self.tiles[axis]
         full, rest = divmod(axis.extent, tile)
         first = blocks.get(loop.place)
-        number = step if first is None else Axis(f"{axis.name}_n", -(-axis.extent // tile))
+        count = ceiling_quotient(axis.extent, tile)
+        number = step if first is None else Axis(f"{axis.name}_n", count)
 
         def inside(binding: TilePosition) -> Statement:
             return self._outer(loops, level + 1, blocks, {**bindings, axis: binding}, leaf)
 
         whole = TilePosition(number, number * tile, tile)
         if is_symbolic(axis.extent):
-            return self._over_open_tiles(axis, number, inside)
+            body = self._over_open_tiles(axis, number, loop.is_ragged, inside)
+            return body if first is None else Let(number, first + step, body)
         edge = TilePosition(literal(full, INDEX), literal(full * tile, INDEX), rest)
         if full == 0:
             body = inside(edge)
@@ -224,7 +239,11 @@ class _Tiler:
         return body if first is None else Let(number, first + step, body)
 
     def _over_open_tiles(
-        self, axis: Axis, number: Scalar, inside: Callable[[TilePosition], Statement]
+        self,
+        axis: Axis,
+        number: Scalar,
+        is_ragged: bool,
+        inside: Callable[[TilePosition], Statement],
     ) -> Statement:
         """A whole tile of an open axis, or those behind the last whole one."""
         tile = self.tiles[axis]
@@ -236,6 +255,10 @@ class _Tiler:
             base = Axis(f"{axis.name}_e", axis.extent)
             place = TilePosition(number, base, edge.extent, edge.registers)
             edges.append(Branch(edge.runs, Let(base, index_value(edge.base), inside(place))))
+        is_whole = binary("lt", number, axis.extent // tile)
         if not edges:
-            return whole
-        return Branch(binary("lt", number, axis.extent // tile), whole, Block(tuple(edges)))
+            return Branch(is_whole, whole) if is_ragged else whole
+        last: Statement = Block(tuple(edges))
+        if is_ragged:
+            last = Branch(binary("lt", number, ceiling_quotient(axis.extent, tile)), last)
+        return Branch(is_whole, whole, last)
