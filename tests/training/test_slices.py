@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,8 @@ import pytest
 
 import relay_tune as rt
 from relay_tune.op import reduction
+from relay_tune.training import parameters_of
+from relay_tune.training.program import StepProgram, step_program
 from relay_tune.transform.bind_parameters import BindParameters
 from tests.training.network import batch, network, weights
 
@@ -26,19 +28,43 @@ def _agree(
     module: rt.Module,
     batches: Callable[[int], Sequence[Any]],
     counts: Sequence[int] = (3,),
+    loss: Any = "cross_entropy",
+    optimiser: Any = STEEP,
+    parameters: Mapping[str, np.ndarray] | Sequence[str] | None = None,
     **options: Any,
 ) -> None:
-    """Losses and parameters of steps in slices are those of whole steps."""
-    whole = _steps(1, module, **options)
-    steps = [_steps(count, module, **options) for count in counts]
+    """The loss and all that a step passes on are the same in slices, in each of some steps."""
+    known = parameters_of(module)
+    first = parameters if isinstance(parameters, Mapping) else known
+
+    def program(count: int) -> StepProgram:
+        chosen = None if parameters is None else list(parameters)
+        return step_program(module, loss, optimiser, chosen, slices=count, **options)
+
+    whole = program(1)
+    sizes = {each.name: _shape(each) for each in whole.module.main.params}
+    kept = {name: np.zeros(sizes[name], np.float32) for name in whole.states}
+    kept = {**{name: first[name] for name in whole.parameters}, **kept}
+    others = [program(count).module for count in counts]
     for number in range(STEPS):
-        loss = whole(*batches(number))
-        for step in steps:
-            assert step(*batches(number)) == pytest.approx(loss, rel=2e-6)
-    for step in steps:
-        for name, value in whole.parameters.items():
-            tolerance = 2e-5 * float(np.abs(value).max())
-            np.testing.assert_allclose(step.parameters[name], value, rtol=0, atol=tolerance)
+        feeds = {**dict(zip(whole.batch, batches(number), strict=True)), **kept}
+        feeds[whole.number] = np.asarray(number)
+        expected = _results(whole.module, feeds)
+        for other in others:
+            for found, wanted in zip(_results(other, feeds), expected, strict=True):
+                tolerance = 1e-5 * float(np.abs(wanted).max())
+                np.testing.assert_allclose(found, wanted, rtol=0, atol=tolerance)
+        kept = dict(zip(whole.passed_on, expected[1:], strict=True))
+
+
+def _results(module: rt.Module, feeds: Mapping[str, Any]) -> list[np.ndarray]:
+    found = rt.interpret(module, *(feeds[param.name] for param in module.main.params))
+    return [np.asarray(each) for each in found]
+
+
+def _shape(param: rt.Var) -> list[int]:
+    assert isinstance(param.type, rt.TensorType)
+    return [int(str(size)) for size in param.type.shape]
 
 
 def _with_weights(text: str, **weights: tuple[int, ...]) -> rt.Module:
@@ -64,8 +90,15 @@ def _numbers(*shape: int) -> Callable[[int], tuple[np.ndarray, ...]]:
     ids=["sgd", "adamw", "rmsprop"],
 )
 def test_slices_train_as_the_whole_batch_does(optimiser: Any) -> None:
-    options = {"parameters": weights(), "optimiser": optimiser, "clip": 0.3}
-    _agree(network(), batch, (2, 6), **options)
+    _agree(network(), batch, (2, 6), optimiser=optimiser, parameters=weights(), clip=0.3)
+
+
+def test_compiled_slices_train_as_the_whole_batch_does() -> None:
+    whole, sliced = (_steps(count, network(), parameters=weights()) for count in (1, 3))
+    for number in range(STEPS):
+        assert sliced(*batch(number)) == pytest.approx(whole(*batch(number)), rel=2e-6)
+    for name, value in whole.parameters.items():
+        np.testing.assert_allclose(sliced.parameters[name], value, rtol=1e-4, atol=1e-6)
 
 
 def test_targets_without_a_loss_count_for_the_whole_batch() -> None:
@@ -204,7 +237,7 @@ def test_samples_that_meet_are_refused_or_right(name: str) -> None:
     def @main(%x: Tensor[(6, 4), float32], %w: Tensor[(3, 4), float32]) {{ {MEETING[name]} }}"""
     module = _with_weights(text, w=(3, 4))
     try:
-        _steps(2, module)
+        step_program(module, "cross_entropy", STEEP, slices=2)
     except rt.InputError as error:
         assert "slices of the batch" in str(error)
         assert name not in RIGHT
