@@ -84,7 +84,8 @@ def _imported(
     return rt.from_onnx(model.SerializeToString())
 
 
-def test_what_can_be_chosen_is_told_and_what_is_folded() -> None:
+def test_numbers_of_which_something_is_computed_can_be_chosen() -> None:
+    """A temperature that a network has the exponential of; that has no name of its own."""
     nodes = [
         helper.make_node("Exp", ["t"], ["e"]),
         helper.make_node("Mul", ["x", "w"], ["y"]),
@@ -93,9 +94,13 @@ def test_what_can_be_chosen_is_told_and_what_is_folded() -> None:
     ]
     values = {"t": np.array(0.3), "w": np.ones(3)}
     module = _imported(nodes, {"x": (onnx.TensorProto.DOUBLE, (3,))}, values)
-    with pytest.raises(rt.InputError, match="no parameter 't'") as found:
-        rt.grad(module, wrt="t")
-    assert "parameters are: x, w" in str(found.value) and "exp(t)" in str(found.value)
+    x = np.array([1.0, 2.0, -0.5])
+    asked = rt.value_and_grad(module, wrt="t")
+    loss, (slope,) = rt.interpret(asked, x, np.array(0.3))
+    assert float(loss) == pytest.approx(2.5 * np.exp(0.3)) == pytest.approx(float(slope))
+    with pytest.raises(rt.InputError, match="no parameter 'e'") as found:
+        rt.grad(module, wrt="e")
+    assert "parameters are: x, w, t" in str(found.value) and "exp(t)" in str(found.value)
 
 
 def test_an_embedding_that_is_the_last_layer_too_has_one_gradient() -> None:

@@ -140,7 +140,7 @@ def is_weight(expr: Expr) -> bool:
         case Constant():
             span, type_ = expr.span, expr.type
             named = isinstance(span, NodeSpan) and span.operator == INITIALIZER
-            return named and type_ is not None and expr.data.ndim > 0 and is_float_type(type_)
+            return named and type_ is not None and is_float_type(type_)
         case Tuple():
             return any(is_weight(field) for field in expr.fields)
         case _:
