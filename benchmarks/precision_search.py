@@ -150,7 +150,7 @@ def _predicted(name: str, folder: Path) -> str:
         for text, numbers in texts
     }
     rows = list(ratios_of.items())
-    beliefs = time_beliefs(shares(layers))
+    beliefs = time_beliefs(shares(layers), space)
     errors: dict[str, list[float]] = {"layers and pairs": [], "trees": []}
     for fold in range(FOLDS):
         left, known = rows[fold::FOLDS], [r for n, r in enumerate(rows) if n % FOLDS != fold]

@@ -19,6 +19,7 @@ from relay_tune.transform.quantize.calibrate import Calibrate
 from relay_tune.transform.quantize.layers import QuantizableLayer, layers_of
 from relay_tune.transform.quantize.readers import read_tensors
 from relay_tune.transform.quantize.realize import Realize
+from relay_tune.transform.quantize.rounded_layers import with_rounded_layers
 from relay_tune.transform.quantize.stored_weights import weight_types
 
 MOST_REASONS = 8
@@ -37,12 +38,14 @@ class Means:
         method: how ranges are chosen, or "auto".
         loss: of the outputs of a sample.
         threads: of programs; None for all processors.
+        rounds: whether layers may be in bfloat16, too.
     """
 
     dtype: str
     method: str
     loss: Loss
     threads: int | None
+    rounds: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,9 +80,9 @@ class Calibrated:
         """The method with the least loss."""
         return best_method(self.losses)
 
-    def loss(self, layers: Collection[str]) -> float:
-        """The simulated loss with these layers in integers."""
-        return self.judge(self.types, layers)
+    def loss(self, layers: Collection[str], narrow: Collection[str] = ()) -> float:
+        """The simulated loss with these layers in integers, and those in bfloat16."""
+        return self.judge(self.types, layers, narrow)
 
     def alone(self) -> dict[str, float]:
         """The loss of each layer where it alone is in integers, on a few of the samples."""
@@ -88,8 +91,11 @@ class Calibrated:
         quick = Judge.of(judge.simulation, few, self.types, self.means.loss)
         return quick.alone(self.types)
 
-    def steps(self, layers: Collection[str]) -> dict[str, Module]:
-        """The network after each pass with these layers in integers; the last is the result."""
+    def steps(self, layers: Collection[str], narrow: Collection[str] = ()) -> dict[str, Module]:
+        """The network after each pass with these layers in integers; the last is the result.
+
+        The layers `narrow` are in bfloat16 there.
+        """
         kept = frozenset(self.stay) | {name for name in self.free if name not in layers}
         annotated = Annotate(self.means.dtype, kept)(self.network)
         weights = weight_types(annotated, self.types)
@@ -97,7 +103,10 @@ class Calibrated:
         return {
             "annotate": annotated,
             "calibrate": calibrated,
-            "realize": Realize()(calibrated),
+            "realize": with_rounded_layers(
+                Realize()(calibrated),
+                [each.weight for each in self.layers if each.name in narrow],
+            ),
         }
 
 
@@ -119,7 +128,7 @@ def calibrate(
     types = {name: data_types(seen, name, means.dtype) for name in method_names(means.method)}
     first = next(iter(types.values()))
     annotated = Annotate(means.dtype, frozenset(stay))(network)
-    simulation = Simulation(annotated, first, means.dtype, means.threads)
+    simulation = Simulation(annotated, first, means.dtype, means.threads, rounds=means.rounds)
     judge = Judge.of(simulation, judged, first, means.loss)
     losses = {name: judge(each, simulation.layers) for name, each in types.items()}
     return Calibrated(network, means, layers, stay, types[best_method(losses)], judge, losses)

@@ -44,9 +44,11 @@ class Judge:
         expected = [simulation.outputs(sample, types, ()) for sample in samples]
         return Judge(simulation, samples, expected, loss)
 
-    def __call__(self, types: Types, layers: Collection[str]) -> float:
-        """The loss with these layers in integers."""
-        found = [self.simulation.outputs(sample, types, layers) for sample in self.samples]
+    def __call__(
+        self, types: Types, layers: Collection[str], narrow: Collection[str] = ()
+    ) -> float:
+        """The loss with these layers in integers, and those in bfloat16."""
+        found = [self.simulation.outputs(sample, types, layers, narrow) for sample in self.samples]
         return mean_loss(self.loss, self.expected, found)
 
     def alone(self, types: Types) -> dict[str, float]:

@@ -18,7 +18,7 @@ from relay_tune.quantization.ranges import METHODS
 from relay_tune.quantization.weight_only import WEIGHT_TYPES
 from relay_tune.quick_dataclass import dataclass
 
-INT8, FLOAT32 = "int8", "float32"
+INT8, BFLOAT16, FLOAT32 = "int8", "bfloat16", "float32"
 
 SEARCHED = "auto"
 """The scheme that is searched for."""

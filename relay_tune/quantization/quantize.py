@@ -6,7 +6,7 @@ Inference" (CVPR 2018); M. Nagel et al., "A White Paper on Neural Network Quanti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from relay_tune.errors import InputError
@@ -20,7 +20,7 @@ from relay_tune.quantization.calibrated import (
 from relay_tune.quantization.calibration_data import CalibrationData, Given
 from relay_tune.quantization.choose import worst_first
 from relay_tune.quantization.loss import mean_loss
-from relay_tune.quantization.options import FLOAT32, INT8, QuantizationOptions
+from relay_tune.quantization.options import BFLOAT16, FLOAT32, INT8, QuantizationOptions
 from relay_tune.quantization.prepared import prepared
 from relay_tune.quantization.programs import input_types, native_program, output_tensors, results
 from relay_tune.quantization.report import LayerReport, QuantizationReport, report_argument
@@ -115,14 +115,18 @@ def tell_layers(
     alone: Mapping[str, float],
     stay: Mapping[str, str],
     saved: Mapping[str, float] = MappingProxyType({}),
+    narrow: Collection[str] = (),
 ) -> None:
-    """Enter the layers of a result, why some of them stay in float32, and what integers save."""
+    """Enter the layers of a result, why some of them stay in float32, and what integers save.
+
+    The layers `narrow` are in bfloat16.
+    """
     report.method, report.losses = calibrated.method, dict(calibrated.losses)
     report.layers = [
         LayerReport(
             each.name,
             each.operator,
-            FLOAT32 if each.name in stay else INT8,
+            BFLOAT16 if each.name in narrow else FLOAT32 if each.name in stay else INT8,
             alone.get(each.name),
             stay.get(each.name),
             saved.get(each.name),

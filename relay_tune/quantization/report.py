@@ -42,6 +42,7 @@ class Compared:
     Attributes:
         name: what was chosen: "float32", "int8" for all layers, "greedy", "searched" and others.
         integers: how many layers are in integers.
+        narrow: how many are in bfloat16.
         seconds: of a call that other work did not disturb.
         ratio: its time as a part of that of float32.
         loss: of its outputs.
@@ -49,6 +50,7 @@ class Compared:
 
     name: str
     integers: int
+    narrow: int
     seconds: float
     ratio: float
     loss: float
@@ -130,10 +132,12 @@ class QuantizationReport:
         return _aligned(rows)
 
     def _comparison(self) -> list[str]:
-        rows = [("choice", "in int8", "a call", "of float32", "loss")]
+        rounds = any(each.narrow for each in self.compared)
+        narrow = ("in bfloat16",) if rounds else ()
+        rows = [("choice", "in int8", *narrow, "a call", "of float32", "loss")]
         for each in self.compared:
-            ratio = f"{each.ratio:.3f}"
-            numbers = (str(each.integers), f"{1e3 * each.seconds:.3f} ms", ratio)
+            inside = (str(each.integers), *([str(each.narrow)] if rounds else []))
+            numbers = (*inside, f"{1e3 * each.seconds:.3f} ms", f"{each.ratio:.3f}")
             rows.append((each.name, *numbers, _loss_text(each.loss)))
         return _aligned(rows) if self.compared else []
 

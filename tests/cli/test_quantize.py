@@ -8,6 +8,7 @@ import onnx
 import pytest
 
 from relay_tune import parse
+from relay_tune.tuning.precision.quantize import multiplies_bfloat16
 from tests.cli.conftest import Tune
 from tests.quantization.networks import bound
 
@@ -54,7 +55,8 @@ def test_the_precision_of_each_layer_is_searched(tune: Tune, network: Path, tmp_
     auto = ("--scheme", "auto", "--max-loss", 0.5, "--log", tmp_path / "tuning.db", "--seed", 1)
     outcome = tune("quantize", network, *words, *auto, "--minutes", 1, "--json")
     assert outcome.code == 0, outcome.err
-    assert outcome.err.startswith("1 layer in float32 or int8, loss at most 0.5; up to 60 s")
+    kinds = "float32, bfloat16 or int8" if multiplies_bfloat16() else "float32 or int8"
+    assert outcome.err.startswith(f"1 layer in {kinds}, loss at most 0.5; up to 60 s")
     found = json.loads(outcome.out)
     assert [each["name"] for each in found["compared"]][:2] == ["float32", "int8"]
     assert found["loss"] <= 0.5 and found["seconds"] is None

@@ -1,7 +1,7 @@
 """Which precision each layer has, and the space of such choices.
 
-The precisions of a layer are data: a further one (bfloat16, weights of few bits) is a name more in
-`options`, what builds it, and what simulates its loss.
+The precisions of a layer are data: a further one (weights of few bits) is a name more in `options`,
+what builds it, and what simulates its loss.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from relay_tune.quantization.options import FLOAT32, INT8
+from relay_tune.quantization.options import BFLOAT16, FLOAT32, INT8
 from relay_tune.quick_dataclass import dataclass
 from search import Choice, Genome, Space
 
@@ -28,9 +28,18 @@ class PrecisionSpace:
     options: Mapping[str, Sequence[str]]
 
     @staticmethod
-    def of_layers(layers: Sequence[str]) -> PrecisionSpace:
-        """Layers that are computed in float32 or in integers of 8 bits."""
-        return PrecisionSpace(dict.fromkeys(layers, (FLOAT32, INT8)))
+    def of_layers(layers: Sequence[str], *, rounds: bool = False) -> PrecisionSpace:
+        """Layers that are computed in float32 or in integers of 8 bits.
+
+        With `rounds`, also in bfloat16.
+        """
+        between = (BFLOAT16,) if rounds else ()
+        return PrecisionSpace(dict.fromkeys(layers, (FLOAT32, *between, INT8)))
+
+    @property
+    def rounds(self) -> bool:
+        """Whether layers may be in bfloat16."""
+        return any(BFLOAT16 in each for each in self.options.values())
 
     def space(self) -> Space:
         """The same for the search."""

@@ -1,4 +1,4 @@
-"""Choices that leave the worst layers in float32 until the loss is within a bound."""
+"""Choices that leave the worst layers in floats until the loss is within a bound."""
 
 from __future__ import annotations
 
@@ -13,11 +13,19 @@ LEAST_SAVED = 1e-6
 
 
 def rung(
-    space: PrecisionSpace, worst: Sequence[str], bound: float, loss: Callable[[Precisions], float]
+    space: PrecisionSpace,
+    worst: Sequence[str],
+    bound: float,
+    loss: Callable[[Precisions], float],
+    floats: str,
 ) -> dict[str, str]:
-    """All layers in integers but the fewest of the first of `worst`."""
-    number = fewest(len(worst), lambda count: loss(_without(space, worst[:count])) <= bound)
-    return _without(space, worst[:number])
+    """All layers in integers but the fewest of the first of `worst`, which are `floats`."""
+
+    def choice(count: int) -> dict[str, str]:
+        return _without(space, worst[:count], floats)
+
+    number = fewest(len(worst), lambda count: loss(choice(count)) <= bound)
+    return choice(number)
 
 
 def by_loss_for_time(alone: Mapping[str, float], saved: Mapping[str, float]) -> list[str]:
@@ -32,9 +40,9 @@ def by_loss_for_time(alone: Mapping[str, float], saved: Mapping[str, float]) -> 
     return sorted(worth, key=lambda layer: (*(-part for part in worth[layer]), layer))
 
 
-def _without(space: PrecisionSpace, layers: Sequence[str]) -> dict[str, str]:
+def _without(space: PrecisionSpace, layers: Sequence[str], floats: str) -> dict[str, str]:
     left = set(layers)
     return {
-        layer: options[0] if layer in left or INT8 not in options else INT8
+        layer: floats if layer in left or INT8 not in options else INT8
         for layer, options in space.options.items()
     }

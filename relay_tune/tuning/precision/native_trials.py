@@ -15,7 +15,7 @@ from relay_tune.codegen.target import Target
 from relay_tune.ir.module import Module
 from relay_tune.quantization.calibrated import Calibrated
 from relay_tune.quantization.loss import mean_loss
-from relay_tune.quantization.options import INT8
+from relay_tune.quantization.options import BFLOAT16, INT8
 from relay_tune.quantization.programs import results
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.model import Model
@@ -68,14 +68,14 @@ class NativeTrials:
 
     calibrated: Calibrated
     builder: Builder
-    _losses: dict[frozenset[str], float] = field(default_factory=dict)
+    _losses: dict[tuple[frozenset[str], ...], float] = field(default_factory=dict)
     _reference: list[Model] = field(default_factory=list)
 
     def simulated_loss(self, precisions: Precisions) -> float:
         """See `Trials.simulated_loss`."""
-        layers = frozenset(layers_in(precisions, INT8))
+        layers = _narrow(precisions)
         if layers not in self._losses:
-            self._losses[layers] = self.calibrated.loss(layers)
+            self._losses[layers] = self.calibrated.loss(*layers)
         return self._losses[layers]
 
     def measured(self, choices: Sequence[Precisions], turns: int) -> list[Measured]:
@@ -93,13 +93,18 @@ class NativeTrials:
 
     def module(self, precisions: Precisions) -> Module:
         """The network under a choice."""
-        layers = layers_in(precisions, INT8)
-        return self.calibrated.steps(layers)["realize"] if layers else self.calibrated.network
+        layers = _narrow(precisions)
+        return self.calibrated.steps(*layers)["realize"] if any(layers) else self.calibrated.network
 
     def _loss(self, model: Model) -> float:
         judge = self.calibrated.judge
         found = [results(model, sample) for sample in judge.samples]
         return mean_loss(judge.loss, judge.expected, found)
+
+
+def _narrow(precisions: Precisions) -> tuple[frozenset[str], frozenset[str]]:
+    """The layers in integers, and those in bfloat16."""
+    return frozenset(layers_in(precisions, INT8)), frozenset(layers_in(precisions, BFLOAT16))
 
 
 def _measured(times: Turns, name: str, loss: float) -> Measured:

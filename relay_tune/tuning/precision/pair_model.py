@@ -41,13 +41,16 @@ class Belief:
 
 
 class PairModel:
-    """Learns the costs of choices; that of the network as it was given is `origin`."""
+    """Learns the costs of choices; that of the network as it was given is `origin`.
+
+    Beliefs are those of each layer in each other precision.
+    """
 
     def __init__(
         self,
         space: PrecisionSpace,
         pairs: Sequence[tuple[str, str]],
-        beliefs: Mapping[str, Belief],
+        beliefs: Mapping[tuple[str, str], Belief],
         origin: float,
     ) -> None:
         self._terms = _terms(space, pairs)
@@ -63,8 +66,9 @@ class PairModel:
             return np.array([p for p, _ in own]), np.array([g for _, g in own])
 
         (self._first, self._first_gene), (self._second, self._second_gene) = genes(0), genes(-1)
-        means = [0.0 if len(layers) > 1 else beliefs[layers[0]].mean for layers, _ in self._terms]
-        deviations = [_deviation([beliefs[layer] for layer in layers]) for layers, _ in self._terms]
+        known = [[beliefs[layer, each] for layer in layers] for layers, each in self._terms]
+        means = [0.0 if len(own) > 1 else own[0].mean for own in known]
+        deviations = list(map(_deviation, known))
         self._mean = np.array(means)
         self._covariance = np.diag(np.array(deviations) ** 2)
 

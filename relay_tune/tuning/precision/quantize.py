@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from numbers import Real
 from os import PathLike
 
@@ -19,7 +20,7 @@ from relay_tune.ir.structural import structural_hash
 from relay_tune.quantization.calibrated import Calibrated, calibrate, quantizable_layers
 from relay_tune.quantization.calibration_data import FEW_TO_DIVIDE, CalibrationData, Given
 from relay_tune.quantization.loss import Loss, output_error
-from relay_tune.quantization.options import FLOAT32, INT8, SEARCHED, QuantizationOptions
+from relay_tune.quantization.options import BFLOAT16, FLOAT32, INT8, SEARCHED, QuantizationOptions
 from relay_tune.quantization.prepared import prepared
 from relay_tune.quantization.programs import input_types
 from relay_tune.quantization.quantize import quantize as quantize_by_scheme
@@ -28,8 +29,10 @@ from relay_tune.quantization.report import Compared, QuantizationReport, report_
 from relay_tune.quantization.weight_only import JUDGED
 from relay_tune.remembered import results_for_one_build
 from relay_tune.runtime.describe import counted
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.transform.kernel_readings import rounding_algorithms
 from relay_tune.tuning.log_errors import log_errors
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.precision.choice import Precisions, PrecisionSpace, layers_in
@@ -72,8 +75,9 @@ def quantize(
             "int8" and "auto" need them; of others they tell the loss.
         scheme: "int8": data and weights of one byte, sums in int32; "w8", "w4" and "bf16": weights
             in 8 or 4 bits, with a scale for 32 of them, or bfloat16, and sums in float32. "auto":
-            each layer in float32 or int8, as fast as possible with a loss of at most `max_loss`,
-            found by building and timing choices on this machine.
+            each layer in float32, bfloat16 (where this machine multiplies that faster) or int8, as
+            fast as possible with a loss of at most `max_loss`, found by building and timing choices
+            on this machine.
         method: how ranges of data are chosen: "minmax", "percentile", "entropy" or "mse"; "auto"
             takes the one with the least loss.
         activations: "uint8" or "int8"; "auto" takes what this machine multiplies. With "w8" and
@@ -107,7 +111,7 @@ def quantize(
     count = thread_count(threads)
     schedules = _schedules(log, count)
     network = prepared(module)
-    means = options.means()
+    means = replace(options.means(), rounds=multiplies_bfloat16())
     quantizable_layers(network, means.dtype)
     samples = CalibrationData(wanted, input_types(network))
     ranges, held_out = samples.held_out(JUDGED)
@@ -127,6 +131,11 @@ def quantize(
     return told.steps["realize"]
 
 
+def multiplies_bfloat16() -> bool:
+    """Whether this machine multiplies bfloat16 faster than float32."""
+    return bool(rounding_algorithms(machine_of(native_target()), Accuracy.RELAXED))
+
+
 def _required(max_loss: float | None, calibration: Given | None) -> tuple[float, Given]:
     """The bound on the loss and the samples; InputError where one is not given."""
     if max_loss is None:
@@ -144,7 +153,7 @@ def _required(max_loss: float | None, calibration: Given | None) -> tuple[float,
 
 def _problem(calibrated: Calibrated, alone: Mapping[str, float], max_loss: float) -> Problem:
     free = [each for each in calibrated.layers if each.name in calibrated.free]
-    space = PrecisionSpace.of_layers([each.name for each in free])
+    space = PrecisionSpace.of_layers([each.name for each in free], rounds=calibrated.means.rounds)
     return Problem(space, neighbours(free), shares(free), alone, max_loss)
 
 
@@ -187,7 +196,8 @@ def _workload(calibrated: Calibrated, schedules: BuildSchedules) -> str:
 
 def _beginning(problem: Problem, seconds: float) -> str:
     layers = counted(len(problem.space.options), "layer")
-    return f"{layers} in float32 or int8, loss at most {problem.bound:g}; up to {seconds:.0f} s"
+    kinds = "float32, bfloat16 or int8" if problem.space.rounds else "float32 or int8"
+    return f"{layers} in {kinds}, loss at most {problem.bound:g}; up to {seconds:.0f} s"
 
 
 def _tell(
@@ -198,24 +208,25 @@ def _tell(
     samples: CalibrationData,
 ) -> None:
     """Fill in the report."""
-    inside = layers_in(found.best, INT8)
+    inside, narrow = layers_in(found.best, INT8), layers_in(found.best, BFLOAT16)
+    is_changed = bool(inside or narrow)
     network = calibrated.network
-    report.steps = calibrated.steps(inside) if inside else {"realize": network}
+    report.steps = calibrated.steps(inside, narrow) if is_changed else {"realize": network}
     stay = {**calibrated.stay, **_reasons(found, problem)}
     report.compared = _compared(found, problem)
     reference = report.compared[0].seconds if report.compared else None
     saved = {} if reference is None else {n: s * reference for n, s in found.saved.items()}
-    tell_layers(report, calibrated, problem.alone, stay, saved)
+    tell_layers(report, calibrated, problem.alone, stay, saved, narrow)
     tell_samples(report, samples)
     if samples.count < FEW_TO_DIVIDE:
         report.notes.append("the loss is that of the samples that ranges come from")
     genome = problem.space.genome(found.best)
-    report.loss = found.measured[genome].loss if inside else 0.0
+    report.loss = found.measured[genome].loss if is_changed else 0.0
     if found.interrupted:
         report.notes.append("the search was interrupted; this is the best choice so far")
     if not found.measured:
         report.notes.append("nothing was measured: all layers stay in float32")
-    elif not inside:
+    elif not is_changed:
         report.notes.append(_why_nothing(found, problem))
 
 
@@ -249,11 +260,11 @@ def _compared(found: Found, problem: Problem) -> list[Compared]:
     choices: dict[str, Precisions] = {FLOAT32: {}, **found.named, "searched": found.best}
     rows = []
     for name, precisions in choices.items():
-        inside = len(layers_in(precisions, INT8))
+        inside, narrow = (len(layers_in(precisions, each)) for each in (INT8, BFLOAT16))
         genome = problem.space.genome(precisions)
-        each = found.measured.get(genome) if inside else plain
+        each = found.measured.get(genome) if inside or narrow else plain
         if each is not None:
-            rows.append(Compared(name, inside, each.seconds, each.ratio, each.loss))
+            rows.append(Compared(name, inside, narrow, each.seconds, each.ratio, each.loss))
     return rows
 
 

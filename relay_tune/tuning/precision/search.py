@@ -15,7 +15,7 @@ from math import hypot, isfinite
 from statistics import median
 
 from relay_tune.quantization.choose import worst_first
-from relay_tune.quantization.options import INT8
+from relay_tune.quantization.options import BFLOAT16, FLOAT32, INT8
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.time_limit import TimeIsOver, time_limit
 from relay_tune.tuning.precision.choice import Precisions, PrecisionSpace, layers_in
@@ -49,7 +49,10 @@ TIME_NOISE, LOSS_NOISE = 0.01, 0.05
 """The deviations of a ratio and of a squared loss from what pairs explain, besides disturbance."""
 
 SAVED, UNSURE = 0.5, 0.5
-"""Prior of the share of a layer's time that integers save: mean and standard deviation."""
+"""Prior of the share of a layer's time that fewer bits save: mean and standard deviation."""
+
+ROUNDED_LOSS = 0.2
+"""Prior of the loss of bfloat16, as a part of that of integers."""
 
 LEAST_SHARE = 0.005
 """The part of the time that any layer may make a difference of."""
@@ -121,7 +124,8 @@ class PrecisionSearch:
         self._end = clock() + seconds
         self._space = problem.space
         self._genetic = GeneticSearch(self._space.space(), seed, exploration=0.1)
-        self._times = PairModel(self._space, problem.pairs, time_beliefs(problem.shares), 1.0)
+        beliefs = time_beliefs(problem.shares, self._space)
+        self._times = PairModel(self._space, problem.pairs, beliefs, 1.0)
         self._losses = PairModel(self._space, problem.pairs, _loss_beliefs(problem), 0.0)
         self._pending: dict[Genome, None] = {}
         self._simulated: dict[Genome, float] = {}
@@ -157,15 +161,15 @@ class PrecisionSearch:
         """All layers in integers, the greedy choice, and the one by loss for time."""
         problem, space = self._problem, self._space
         everything = dict.fromkeys(space.options, INT8)
-        orders = {"greedy": worst_first(problem.alone), "by loss for time": self._by_time()}
-        self._found.named = {
-            "int8": everything,
-            **{name: self._rung(order) for name, order in orders.items()},
-        }
+        worst, by_time = worst_first(problem.alone), self._by_time()
+        named = {"int8": everything, "greedy": self._rung(worst, FLOAT32)}
+        if space.rounds:
+            named[BFLOAT16] = dict.fromkeys(space.options, BFLOAT16)
+        self._found.named = {**named, "by loss for time": self._rung(by_time)}
         self._measure([space.genome(each) for each in self._found.named.values()])
         greedy = space.genome(self._found.named["greedy"])
         if self._excess > 1 and greedy not in self._kept():  # simulated it was within the bound
-            self._found.named["greedy"] = self._rung(orders["greedy"])
+            self._found.named["greedy"] = self._rung(worst, FLOAT32)
             self._measure([space.genome(self._found.named["greedy"])])
 
     def _rounds(self) -> bool:
@@ -275,11 +279,20 @@ class PrecisionSearch:
                 self._genetic.tell(genome, None)
         return self._simulated[genome]
 
-    def _rung(self, order: Sequence[str]) -> dict[str, str]:
+    def _rung(self, order: Sequence[str], floats: str | None = None) -> dict[str, str]:
+        """The choice with the fewest of the first layers in floats.
+
+        These are bfloat16 where a network of it is within the bound, if nothing else is wanted.
+        """
+
         def loss(precisions: Precisions) -> float:
             return self._loss(self._space.genome(precisions)) * self._excess
 
-        return rung(self._space, order, self._problem.bound, loss)
+        if floats is None:
+            narrow = dict.fromkeys(order, BFLOAT16)
+            is_enough = self._space.rounds and loss(narrow) <= self._problem.bound
+            floats = BFLOAT16 if is_enough else FLOAT32
+        return rung(self._space, order, self._problem.bound, loss, floats)
 
     def _by_time(self) -> list[str]:
         alone = self._problem.alone
@@ -298,24 +311,32 @@ class PrecisionSearch:
         precisions = self._space.precisions(genome)
         inside = len(layers_in(precisions, INT8))
         loss = 0.0 if genome == self._origin else self._found.measured[genome].loss
+        others = (
+            f", {len(layers_in(precisions, BFLOAT16))} in bfloat16" if self._space.rounds else ""
+        )
         return (
             f"{len(self._found.measured)} built, best {self._ratio(genome):.3f} of the time of "
-            f"float32, loss {loss:.3g}, {inside} of {len(precisions)} layers in int8"
+            f"float32, loss {loss:.3g}, {inside} of {len(precisions)} layers in int8{others}"
         )
 
 
-def time_beliefs(shares: Mapping[str, float]) -> dict[str, Belief]:
-    """Prior of the change of time by integers, by each layer's share of it."""
+def time_beliefs(
+    shares: Mapping[str, float], space: PrecisionSpace
+) -> dict[tuple[str, str], Belief]:
+    """Prior of the change of time by each precision, by each layer's share of it."""
     return {
-        layer: Belief(-SAVED * share, UNSURE * share + LEAST_SHARE)
+        (layer, each): Belief(-SAVED * share, UNSURE * share + LEAST_SHARE)
         for layer, share in shares.items()
+        for each in space.options[layer][1:]
     }
 
 
-def _loss_beliefs(problem: Problem) -> dict[str, Belief]:
+def _loss_beliefs(problem: Problem) -> dict[tuple[str, str], Belief]:
     """Errors of layers add up as independent ones; a loss that is no number excludes a layer."""
-    parts = {
-        layer: min(loss / problem.bound, BEYOND) ** 2 if isfinite(loss) else BEYOND**2
-        for layer, loss in problem.alone.items()
-    }
-    return {layer: Belief(part, part + LEAST_SHARE) for layer, part in parts.items()}
+    found: dict[tuple[str, str], Belief] = {}
+    for layer, alone in problem.alone.items():
+        for each in problem.space.options[layer][1:]:
+            loss = alone * ROUNDED_LOSS if each == BFLOAT16 else alone
+            part = min(loss / problem.bound, BEYOND) ** 2 if isfinite(loss) else BEYOND**2
+            found[layer, each] = Belief(part, part + LEAST_SHARE)
+    return found

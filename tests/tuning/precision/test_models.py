@@ -17,7 +17,12 @@ PAIRS = (("a", "b"), ("b", "c"), ("c", "d"))
 
 
 def model(space: PrecisionSpace) -> PairModel:
-    return PairModel(space, PAIRS, dict.fromkeys(NAMES, Belief(-0.1, 0.3)), 1.0)
+    return PairModel(space, PAIRS, believed(space, Belief(-0.1, 0.3)), 1.0)
+
+
+def believed(space: PrecisionSpace, belief: Belief) -> dict[tuple[str, str], Belief]:
+    """The same of each layer in each other precision."""
+    return {(layer, each): belief for layer, kinds in space.options.items() for each in kinds[1:]}
 
 
 def test_genomes_stand_for_choices() -> None:
@@ -60,8 +65,7 @@ def test_what_is_not_known_is_uncertain() -> None:
 
 def test_more_precisions_have_coefficients_of_their_own() -> None:
     space = PrecisionSpace({"a": (FLOAT32, INT8, "bfloat16"), "b": (FLOAT32, "bfloat16")})
-    beliefs = dict.fromkeys(("a", "b"), Belief(0.0, 0.3))
-    learned = PairModel(space, [("a", "b")], beliefs, 1.0)
+    learned = PairModel(space, [("a", "b")], believed(space, Belief(0.0, 0.3)), 1.0)
     learned.learn(space.genome({"a": "bfloat16"}), 0.5, 0.01)
     assert learned.alone("a", "bfloat16") == pytest.approx(-0.5, abs=0.01)
     assert learned.alone("a", INT8) == 0.0
@@ -73,9 +77,9 @@ def test_the_ladder_leaves_the_first_in_float32() -> None:
     def loss(choice: dict[str, str]) -> float:
         return float(len(layers_in(choice, INT8)))
 
-    assert layers_in(rung(space, ["c", "a", "d", "b"], 2.0, loss), FLOAT32) == ["a", "c"]
-    assert layers_in(rung(space, NAMES, 4.0, loss), INT8) == list(NAMES)
-    assert layers_in(rung(space, NAMES, 0.5, loss), FLOAT32) == list(NAMES)
+    assert layers_in(rung(space, ["c", "a", "d", "b"], 2.0, loss, FLOAT32), FLOAT32) == ["a", "c"]
+    assert layers_in(rung(space, NAMES, 4.0, loss, FLOAT32), INT8) == list(NAMES)
+    assert layers_in(rung(space, NAMES, 0.5, loss, FLOAT32), FLOAT32) == list(NAMES)
 
 
 def test_layers_that_save_little_for_their_loss_come_first() -> None:
