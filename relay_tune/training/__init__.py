@@ -12,7 +12,7 @@ losses         what is minimised
 chosen_loss    the one of a step, checked against what the network returns
 optimisers     how a gradient changes a parameter, and schedules of the learning rate
 program        a training step as a program
-slices         the loss of a slice of a batch; sample_axes: which axis counts samples
+slices         the loss of a slice of a batch; sample_axes, sample_numbers: whether it is one
 summed_slices  the gradients of a batch as sums over its slices
 many_steps     many of them as one program
 order          which samples make up the batches of many steps

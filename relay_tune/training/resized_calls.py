@@ -1,14 +1,19 @@
-"""Calls whose attributes say sizes or places, for a part of the samples."""
+"""What names of operators say of samples: attributes of sizes and places, and lines of axes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from relay_tune.ir.expr import Call
+import numpy as np
+
+from relay_tune.ir.expr import Call, Expr
 from relay_tune.ir.types import TensorType
+from relay_tune.op.elements import wide_dtype
 from relay_tune.op.slicing import slice_positions
-from relay_tune.op_rules.matching import attributes_of, static_shape
+from relay_tune.op_rules.matching import attributes_of, static_shape, tensor_type
 from relay_tune.op_rules.table import OperatorTable
+from relay_tune.op_rules.typed import call, constant_of, recall
+from relay_tune.training.optimisers import converted
 from relay_tune.training.sample_axes import Samples, Spread
 
 Changes = Mapping[str, object]
@@ -44,3 +49,33 @@ RESIZINGS: OperatorTable[Resizing] = OperatorTable(
     }
 )
 """What changes in the attributes of calls."""
+
+LINES: OperatorTable[str] = OperatorTable(
+    dict.fromkeys(("sort", "argsort", "topk", "cumsum", "cumprod"), "axis")
+)
+"""Procedures that treat each line along an axis by itself, and the attribute that says which."""
+
+
+def with_quotient(node: Expr) -> Expr:
+    """A call that divides one total over samples by another, as two of them."""
+    rule = QUOTIENTS.rule_of(node)
+    return node if rule is None or not isinstance(node, Call) else rule(node)
+
+
+def _nll_loss(node: Call) -> Expr:
+    """The sum of losses by that of the weights: that of losses which are 1 each."""
+    data, targets, weights = node.arguments
+    type_, shape = tensor_type(data), static_shape(data)
+    if attributes_of(node).reduction != "mean" or type_ is None or shape is None:
+        return node
+    wide = wide_dtype(type_.dtype)
+    ones = call("full", constant_of(np.asarray(-1, wide)), shape=shape, dtype=wide)
+    total, divisor = (
+        recall(node, (each, targets, converted(weights, wide)), reduction="sum")
+        for each in (converted(data, wide), ones)
+    )
+    return converted(call("divide", total, divisor), type_.dtype)
+
+
+QUOTIENTS: OperatorTable[Callable[[Call], Expr]] = OperatorTable({"nn.nll_loss": _nll_loss})
+"""Operators that divide one total over samples by another: as two of them."""

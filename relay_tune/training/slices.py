@@ -20,7 +20,7 @@ the number of targets that count, is computed of the whole batch before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,13 +32,10 @@ from relay_tune.ir.names import free_name
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import children, post_order, rebuild, rewrite
 from relay_tune.ir.types import TensorType, TupleType, Type
-from relay_tune.op.elements import wide_dtype
 from relay_tune.op_rules.matching import attributes_of, static_shape, tensor_type
-from relay_tune.op_rules.table import OperatorTable
 from relay_tune.op_rules.typed import call, constant_of, recall, reshape, tuple_of, with_types
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.training.optimisers import converted
-from relay_tune.training.resized_calls import RESIZINGS
+from relay_tune.training.resized_calls import LINES, RESIZINGS, with_quotient
 from relay_tune.training.sample_axes import Samples, Spread, Total, call_spread
 from relay_tune.training.sample_numbers import CoupledError
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
@@ -91,7 +88,7 @@ def sliced_loss(network: Module, data: Collection[str], parts: int) -> SlicedLos
     Raises InputError where samples are not independent, or not divided by `parts`.
     """
     flat = infer_types(ToGraphNormalForm()(network))
-    main = with_body(flat.main, rewrite(flat.main.body, _with_quotient))
+    main = with_body(flat.main, rewrite(flat.main.body, with_quotient))
     batch = [param for param in main.params if param.name in data]
     samples = samples_of(batch)
     if samples % parts:
@@ -131,11 +128,8 @@ class _Slicing:
             if node not in self._new and not isinstance(node, Operator):
                 self._visit(node)
         loss, (spread,) = self._new[body], self._spreads[body]
-        if spread is Total.SUM:
-            return loss
-        type_ = tensor_type(loss)
-        assert type_ is not None and not isinstance(spread, Samples)  # a loss is a number
-        return call("multiply", loss, constant_of(np.asarray(1 / self.parts, type_.dtype)))
+        assert not isinstance(spread, Samples)  # a loss is a number
+        return loss if spread is Total.SUM else self._part_of_mean(loss)
 
     def _given(self, var: Var) -> None:
         """Take the first axis of an input that is as long as there are samples for theirs."""
@@ -182,16 +176,11 @@ class _Slicing:
 
     def _call(self, node: Call) -> None:
         """That of a call some of whose arguments depend on samples."""
-        given = [part for each in node.arguments for part in self._spreads[each]]
+        if {(Total.SUM,), (Total.MEAN,)} <= {self._spreads[each] for each in node.arguments}:
+            for each in node.arguments:
+                self._become_sum(each)
         try:
-            found = call_spread(_as_function(node), given, self.samples)
-            along = iter(found.along)
-            arguments = [
-                self._argument(each, [next(along) for _ in _tensors(each.type)])
-                for each in node.arguments
-            ]
-            new = self._resized(node, arguments, found.results)
-            results = found.beside(_as_function(new), self.parts)
+            new, results = self._by_lines(node) or self._by_elements(node)
         except (CoupledError, RelayError) as error:
             raise self._refused(node, "it may combine samples") from error
         expected = [self._part(t, s) for t, s in zip(_tensors(node.type), results, strict=True)]
@@ -204,6 +193,40 @@ class _Slicing:
             self._enter(node, (None,), var)
         else:
             self._enter(node, results, new)
+
+    def _by_elements(self, node: Call) -> tuple[Call, tuple[Spread, ...]]:
+        """A slice's call, and its spreads, by what each element of the result is."""
+        given = [part for each in node.arguments for part in self._spreads[each]]
+        found = call_spread(_as_function(node), given, self.samples)
+        along = iter(found.along)
+        arguments = [
+            self._argument(each, [next(along) for _ in _tensors(each.type)])
+            for each in node.arguments
+        ]
+        new = self._resized(node, arguments, found.results)
+        return new, found.beside(_as_function(new), self.parts)
+
+    def _by_lines(self, node: Call) -> tuple[Call, tuple[Spread, ...]] | None:
+        """The same of an operator that treats each line along an axis by itself; None of others."""
+        axis, type_ = LINES.rule_of(node), tensor_type(node.arguments[0])
+        spread, *others = (part for each in node.arguments for part in self._spreads[each])
+        if axis is None or type_ is None or not isinstance(spread, Samples) or any(others):
+            return None
+        place = getattr(attributes_of(node), axis)
+        if place is None or spread.axis == place % len(type_.shape):
+            return None
+        new = recall(node, [self._new[each] for each in node.arguments])
+        return new, tuple(spread for _ in _tensors(node.type))
+
+    def _become_sum(self, node: Expr) -> None:
+        """Take a mean as a sum of what each slice adds to it."""
+        if self._spreads[node] == (Total.MEAN,):
+            self._enter(node, (Total.SUM,), self._part_of_mean(self._new[node]))
+
+    def _part_of_mean(self, value: Expr) -> Expr:
+        type_ = tensor_type(value)
+        assert type_ is not None
+        return call("multiply", value, constant_of(np.asarray(1 / self.parts, type_.dtype)))
 
     def _argument(self, node: Expr, along: Sequence[Samples | None]) -> Expr:
         """An argument of a slice's call; a slice of what is read along samples."""
@@ -261,30 +284,6 @@ class _Slicing:
             where=node.span,
             remedy="Omit slices, or take a smaller batch.",
         )
-
-
-def _with_quotient(node: Expr) -> Expr:
-    rule = QUOTIENTS.rule_of(node)
-    return node if rule is None or not isinstance(node, Call) else rule(node)
-
-
-def _nll_loss(node: Call) -> Expr:
-    """The sum of losses by that of the weights: that of losses which are 1 each."""
-    data, targets, weights = node.arguments
-    type_, shape = tensor_type(data), static_shape(data)
-    if attributes_of(node).reduction != "mean" or type_ is None or shape is None:
-        return node
-    wide = wide_dtype(type_.dtype)
-    ones = call("full", constant_of(np.asarray(-1, wide)), shape=shape, dtype=wide)
-    total, divisor = (
-        recall(node, (each, targets, converted(weights, wide)), reduction="sum")
-        for each in (converted(data, wide), ones)
-    )
-    return converted(call("divide", total, divisor), type_.dtype)
-
-
-QUOTIENTS: OperatorTable[Callable[[Call], Expr]] = OperatorTable({"nn.nll_loss": _nll_loss})
-"""Operators that divide one total over samples by another: as two of them."""
 
 
 def _variable(name: str, type_: Type | None) -> Var:

@@ -124,6 +124,9 @@ LOSSES: dict[str, Callable[[rt.Expr, rt.Expr], rt.Expr]] = {
     "sum of means": lambda output, target: (
         reduction.sum(reduction.mean(output * target, axis=(0,))) - reduction.mean(output) / 2.0
     ),
+    "a sum and a mean": lambda output, target: (
+        reduction.sum(output * output) / 6.0 - reduction.mean(output * target)
+    ),
     "weighted mean": lambda output, target: (
         reduction.sum(output * output * target) / reduction.sum(target)
     ),
@@ -226,7 +229,7 @@ MEETING = {
     "a diagonal": 'nn.dense(%x * reshape(arange(stop=6f, dtype="float32"), newshape=(6, 1)), %w)',
 }
 
-RIGHT = ("a mean that is subtracted", "a diagonal")
+RIGHT = ("a mean that is subtracted", "places within a sample", "a diagonal")
 """What the batch alone says is computed before; a constant may have a row for each sample."""
 
 
