@@ -6,6 +6,7 @@ from functools import reduce
 
 import numpy as np
 
+from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.expr import Expr
 from relay_tune.op_rules.matching import have_one_shape, static_shape, tensor_type
 from relay_tune.op_rules.typed import call, constant_of
@@ -66,9 +67,17 @@ def summed_to(value: Expr, like: Expr) -> Expr:
     return call("collapse_sum_to", value, shape=shape)
 
 
+def _follow_from_count(value: Expr, like: Expr) -> bool:
+    """Whether equal types of equally many elements are equal shapes: one size at most is `?`."""
+    given, wanted = tensor_type(value), tensor_type(like)
+    if given is None or wanted is None or given.shape != wanted.shape:
+        return False
+    return given.shape.count(UNKNOWN) <= 1 and 0 not in given.shape
+
+
 def shaped_like(value: Expr, like: Expr) -> Expr:
     """The elements of `value`, in order, in the shape of `like`."""
-    if have_one_shape(value, like):
+    if have_one_shape(value, like) or _follow_from_count(value, like):
         return value
     shape = static_shape(like)
     if shape is None:
