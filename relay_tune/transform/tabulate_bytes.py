@@ -31,7 +31,7 @@ from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.machine.machine import Machine
 from relay_tune.op_rules.fusion.table import fusion_rule
 from relay_tune.op_rules.matching import tensor_type
-from relay_tune.op_rules.typed import call, constant_of
+from relay_tune.op_rules.typed import call, constant_of, recall
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.operation_count import LOOKUP
 from relay_tune.tensor.byte_lookup import BYTE_TYPES, TABLE_SIZE
@@ -90,7 +90,7 @@ def _looked_up(source: Expr, done: Mapping[Expr, Expr], table: Constant) -> Expr
     """The lookup of a byte, in front of the reshapes that it comes through."""
     if isinstance(source, Call) and fusion_rule(source).keeps_order and _is_byte(source):
         inner = _looked_up(source.arguments[0], done, table)
-        return rebuild(source, [source.callee, inner, *(done[e] for e in source.arguments[1:])])
+        return recall(source, (inner, *(done[each] for each in source.arguments[1:])))
     return call("qnn.lookup", done[source], table)
 
 

@@ -12,6 +12,7 @@ from relay_tune.codegen.target import parse_target
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Call
 from relay_tune.ir.traversal import post_order
+from relay_tune.op_rules.matching import tensor_type
 from relay_tune.transform.pipeline_text import parse_pipeline
 from relay_tune.transform.tabulate_bytes import TabulateBytes
 
@@ -56,6 +57,19 @@ def test_a_table_stands_in_front_of_reshapes() -> None:
     body = body.replace("%1f", READ.replace("%x", "%1"))
     after = TabulateBytes("always")(module(body))
     assert calls(after) == ["qnn.lookup", "reshape"]
+
+
+def test_a_reshape_has_the_type_of_the_table() -> None:
+    body = f"%1 = reshape(%x, newshape=(256,)); {WRITTEN.format('sigmoid(%1f)')}"
+    before = module(body.replace("%1f", READ.replace("%x", "%1")), "%x: Tensor[(2, 128), int8]")
+    after = TabulateBytes("always")(before)
+    assert calls(after) == ["qnn.lookup", "reshape"]
+    assert {tensor_type(e).dtype for e in post_order(after.main) if isinstance(e, Call)} == {
+        "uint8"
+    }
+    x = EVERY.view(np.int8).reshape(2, 128)
+    model = rt.build(before, pipeline="default{tables=always}")
+    np.testing.assert_array_equal(model(x), rt.interpret(before, x))
 
 
 def test_a_reshape_keeps_what_tells_its_shape() -> None:
