@@ -27,14 +27,20 @@ MAXIMUM_WRITTEN_OUT = 8
 MAXIMUM_WRITTEN_POINTS = 64
 """Places that a tile may cover on one axis, and on all, for the sake of selects."""
 
-CHEAP_UNARY = frozenset(["neg", "abs", "not", "floor", "ceil", "trunc", "round", "bitnot"])
+UNARY = {
+    **dict.fromkeys("neg abs not floor ceil trunc round bitnot isnan".split(), 1.0),
+    "isinf": 2.0,
+    "sign": 5.0,
+    "exp2": 10.0,
+}
+"""Vector instructions of functions of one number; the others take `FUNCTION`."""
 
 
 LOOKUP = 4.0
 """Vector instructions that look up bytes, about: two halves of a table, and a selection."""
 
-EXP2, FUNCTION, DIVISION = 10.0, 16.0, 8.0
-"""Vector instructions of 2 ** x, of other functions, and of a division or a power, about."""
+FUNCTION, DIVISION = 16.0, 8.0
+"""Vector instructions of other functions, and of a division or a power, about."""
 
 
 def written_out_axes(nest: Nest) -> frozenset[Axis]:
@@ -100,10 +106,8 @@ def instructions(node: Scalar) -> float:
     match node:
         case Load():
             return LOOKUP if looked_up_byte(node) is not None else 0.0
-        case Unary(operation="exp2"):
-            return EXP2
         case Unary():
-            return 1.0 if node.operation in CHEAP_UNARY else FUNCTION
+            return UNARY.get(node.operation, FUNCTION)
         case Binary(operation="div" | "pow" | "truncdiv" | "floordiv"):
             return 0.0 if node.dtype == INDEX else DIVISION
         case Binary():

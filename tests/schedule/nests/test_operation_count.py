@@ -5,7 +5,7 @@ import pytest
 from relay_tune.schedule.nests.operation_count import operation_count, written_out_axes
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
-from relay_tune.tensor.expression import Axis, Binary
+from relay_tune.tensor.expression import Axis, Binary, unary
 from relay_tune.tensor.tensor import input_tensor
 from tests.schedule.convolutions import convolution_program
 
@@ -35,3 +35,10 @@ def test_always_the_same_axes_are_written_out():
 def test_products_of_integers_are_added_by_an_instruction_of_their_own(dtype, operation, count):
     x = input_tensor("x", (4,), dtype)[Axis("i", 4)]
     assert operation_count(Binary(operation, x, x, dtype=dtype), reduced=True) == count
+
+
+@pytest.mark.parametrize("operation, count", [("isnan", 1), ("isinf", 2), ("sign", 5)])
+def test_what_asks_for_bits_of_a_float_is_no_call_of_a_function(operation, count):
+    x = input_tensor("x", (4,), "float32")[Axis("i", 4)]
+    assert operation_count(unary(operation, x), reduced=False) == count
+    assert operation_count(unary("tanh", x), reduced=False) > 2 * count
