@@ -39,6 +39,10 @@ CACHED_WEIGHTS = 1 << 16
 """So many weights at a time become parts of groups."""
 
 
+Lines = dict[Tensor, Copy]
+"""The parts of data of which each line of pixels is one row."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class LeftOperand:
     """The parts of the data of a product.
@@ -70,8 +74,13 @@ def steps_in_place(product: Product, form: Form) -> int:
     return 1 if _window(product, upper, form) is None else 2
 
 
-def rows_in_place(product: Product, data: Tensor, form: Form) -> LeftOperand | None:
-    """The parts of the data as these lie in memory; None if no steps lie beside each other."""
+def rows_in_place(
+    product: Product, data: Tensor, form: Form, known: Lines | None = None
+) -> LeftOperand | None:
+    """The parts of the data as these lie in memory; None if no steps lie beside each other.
+
+    `known` are those of other products, which may read the same data.
+    """
     if not steps_in_place(product, form):
         return None
     upper, channel = product.data.indices[:-1], product.steps[-1]
@@ -79,9 +88,24 @@ def rows_in_place(product: Product, data: Tensor, form: Form) -> LeftOperand | N
     if narrow is not None:
         return LeftOperand(narrow, data, (channel,), lambda _, step: data[(*upper, step)])
     window = _window(product, upper, form)
-    if window is None:
+    channels = data.shape[-1]
+    if window is None and (len(data.shape) < 3 or form.rounded(channels) != channels):
         return _channels_in_place(product, data, form)
-    column, start = window
+    known = {} if known is None else known
+    stored = known[data] = known.get(data) or _lines(data, form)
+    first = literal(0, channel.dtype) if window is not None else upper[-1] * channels
+    for axis, factor in (window or {}).items():
+        first = first + axis * (factor * channels)
+    inner = product.steps[-1 if window is None else -2 :]
+
+    def at(part: int, step: Scalar) -> Scalar:
+        return stored[(part, *upper[:-1], first + step)]
+
+    return LeftOperand(form, stored, inner, at)
+
+
+def _lines(data: Tensor, form: Form) -> Copy:
+    """The parts of data, of which each line of pixels is one row, channels beside channels."""
     channels = data.shape[-1]
     whole = data.shape[-2] * channels
 
@@ -89,15 +113,7 @@ def rows_in_place(product: Product, data: Tensor, form: Form) -> LeftOperand | N
         *lead, i = at
         return data[(*lead, i // channels, i % channels)]
 
-    stored = _parts(form, (*data.shape[:-2], whole), whole, element)
-    first: Scalar = literal(0, channel.dtype)
-    for axis, factor in start.items():
-        first = first + axis * (factor * channels)
-
-    def at(part: int, step: Scalar) -> Scalar:
-        return stored[(part, *upper[:-1], first + step)]
-
-    return LeftOperand(form, stored, (column, channel), at)
+    return _parts(form, (*data.shape[:-2], whole), whole, element)
 
 
 def rows_gathered(product: Product, data: Tensor, form: Form) -> LeftOperand:
@@ -211,10 +227,8 @@ def _channels_in_place(product: Product, data: Tensor, form: Form) -> LeftOperan
     return LeftOperand(form, stored, (channel,), lambda part, step: stored[(part, *upper, step)])
 
 
-def _window(
-    product: Product, upper: Sequence[Scalar], form: Form
-) -> tuple[Axis, dict[Axis, int]] | None:
-    """The axis of a window's columns, and the axes that its start depends on with their factors."""
+def _window(product: Product, upper: Sequence[Scalar], form: Form) -> dict[Axis, int] | None:
+    """The axes that the first column of a window depends on, with their factors; None if none."""
     if not upper or len(product.steps) < 2:
         return None
     place = axis_affine(upper[-1])
@@ -228,7 +242,7 @@ def _window(
     start = {axis: place.coefficient(axis) for axis in _axes(upper[-1]) if axis is not column}
     if not set(start) <= set(product.rows) or any(factor < 0 for factor in start.values()):
         return None
-    return column, start
+    return start
 
 
 def _parts(form: Form, shape: tuple[int, ...], whole: int, element: Callable[..., Scalar]) -> Copy:
@@ -246,13 +260,16 @@ def _zero_from(end: int, step: Scalar, value: Scalar) -> Scalar:
 
 
 def _part(number: Scalar, value: Scalar, form: Form) -> Scalar:
-    """The part of a value that has a number."""
+    """The part of a value that has a number.
+
+    Tests for single numbers, so that the parts of a value are computed together.
+    """
     if not form.splits(value.dtype):
         return value
     pieces = _pieces(value, form.parts)
     chosen = pieces[-1]
     for place in reversed(range(form.parts - 1)):
-        chosen = select(binary("lt", number, place + 1), pieces[place], chosen)
+        chosen = select(binary("ne", number, place), chosen, pieces[place])
     return chosen
 
 

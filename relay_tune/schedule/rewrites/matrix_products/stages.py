@@ -28,6 +28,7 @@ from relay_tune.schedule.rewrites.matrix_products.form import Form
 from relay_tune.schedule.rewrites.matrix_products.match import match_matrix_product, whole_columns
 from relay_tune.schedule.rewrites.matrix_products.operands import (
     LeftOperand,
+    Lines,
     groups_of,
     groups_shape,
     rows_gathered,
@@ -95,8 +96,15 @@ def _products(program: TensorProgram, form: Form) -> list[Product]:
 def matrix_program(program: TensorProgram, form: Form, gathers: bool) -> TensorProgram | None:
     """The program with its products in a form; None if it has none.
 
-    If it `gathers`, what each row of a product reads is copied to one place.
+    If it `gathers`, what each row of a product reads is copied to one place. Else products that
+    read the same data, as the phases of a transposed convolution, read the same parts of it.
     """
+    known: Lines = {}
+
+    def left_operand(product: Product, rewriting: Rewriting) -> LeftOperand:
+        data = rewriting.now(product.data.tensor)
+        left = None if gathers else rows_in_place(product, data, form, known)
+        return rows_gathered(product, data, form) if left is None else left
 
     def rewrite(stage: Computed, rewriting: Rewriting) -> Computed | None:
         product = match_matrix_product(stage, rewriting.constants, form)
@@ -104,20 +112,13 @@ def matrix_program(program: TensorProgram, form: Form, gathers: bool) -> TensorP
             return None
         columns, count = stage.shape[-1], whole_columns(product, form)
         if count == columns:
-            return _stages(product, rewriting, _left_operand(product, rewriting, form, gathers))
+            return _stages(product, rewriting, left_operand(product, rewriting))
         whole = product.part(0, count)
-        left = _left_operand(whole, rewriting, form, gathers)
+        left = left_operand(whole, rewriting)
         rest = _last_columns(product, count, rewriting, whole, left)
         return _joined(_stages(whole, rewriting, left), rest, columns)
 
     return with_rewritten_stages(program, rewrite)
-
-
-def _left_operand(product: Product, rewriting: Rewriting, form: Form, gathers: bool) -> LeftOperand:
-    """The data where they lie, or a copy of what each row reads."""
-    data = rewriting.now(product.data.tensor)
-    left = None if gathers else rows_in_place(product, data, form)
-    return rows_gathered(product, data, form) if left is None else left
 
 
 def _stages(

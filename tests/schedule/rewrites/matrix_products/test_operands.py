@@ -15,6 +15,7 @@ from relay_tune.schedule.rewrites.matrix_products.form import split_floats_form
 from relay_tune.schedule.rewrites.matrix_products.match import match_matrix_product
 from relay_tune.schedule.rewrites.matrix_products.operands import (
     LeftOperand,
+    Lines,
     groups_of,
     rows_gathered,
     rows_in_place,
@@ -153,6 +154,17 @@ def test_channels_are_filled_up() -> None:
     found = parts_of(operand, program, data)
     assert not found[..., 40:].any()
     np.testing.assert_array_equal(found[..., :40].astype(np.float64).sum(axis=0), data)
+
+
+def test_windows_of_the_same_data_read_the_same_parts() -> None:
+    known: Lines = {}
+    data = input_tensor("x", (1, 6, 6, 32), "float32")
+    for width in (1, 2):
+        product = product_of(convolution_program((1, 6, 6, 32, 16), kernel=(3, width)))
+        operand = rows_in_place(product, data, PARTS[2], known)
+        assert operand is not None
+        assert operand.parts is known[data]
+    assert known[data].shape == (2, 1, 6, 6 * 32)
 
 
 def test_gathered_rows_hold_their_windows() -> None:

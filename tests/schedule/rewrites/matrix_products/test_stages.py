@@ -11,14 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relay_tune.building.primitives import primitives_of
+from relay_tune.building.program_form import fused_module, kernel_functions
+from relay_tune.codegen.target import native_target
+from relay_tune.ir.parser.parse import parse
+from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.matrix_products.form import split_floats_form
 from relay_tune.schedule.rewrites.matrix_products.operands import LARGEST
 from relay_tune.schedule.rewrites.matrix_products.stages import TERMS, matrix_program
 from relay_tune.tensor.deferred_array import array_of
+from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Scalar, reduce
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
+from relay_tune.typing.infer import infer_types
 from tests.schedule.convolutions import convolution_program, feeds_of
 from tests.schedule.offered import MATRIX_PRODUCTS
 from tests.schedule.products import batched, dense
@@ -200,3 +207,33 @@ def test_what_is_not_finite_comes_out_where_direct_sums_put_it(
         share = BOUNDS[parts] * (2 if np.abs(odd) > LARGEST else 1)
         bound = share * np.abs(expected[np.isfinite(expected)]).max()
         np.testing.assert_allclose(found, expected, 0, bound)
+
+
+def phases() -> TensorProgram:
+    """The data gradient of a 3x3 convolution with step 2: phases of one, two and four taps."""
+    text = """
+def @main(%x: Tensor[(1, 6, 7, 32), float32], %w: Tensor[(3, 3, 16, 32), float32]) {
+  nn.conv2d_transpose(%x, %w, strides=(2, 2), padding=(1, 1, 1, 1), output_padding=(1, 1),
+    data_layout="NHWC", kernel_layout="HWOI")
+}
+"""
+    functions = kernel_functions(fused_module(infer_types(parse(text)), target=native_target()))
+    (primitive,) = primitives_of(functions).values()
+    return primitive.program
+
+
+@pytest.mark.parametrize("parts", [2, 3])
+def test_phases_read_parts_of_the_data_that_are_stored_once(parts: int) -> None:
+    program = phases()
+    changed = matrix_program(program, split_floats_form(parts), False)
+    assert changed is not None
+    stored = [tensor for tensor in tensors_in_order(changed.outputs) if tensor.name == "parts"]
+    assert len(stored) == 1
+    assert difference(program, changed, feeds_of(program)) <= BOUNDS[parts]
+
+
+def test_the_parts_of_a_value_are_computed_by_one_nest() -> None:
+    changed = matrix_program(PROGRAMS["convolution"], split_floats_form(2), False)
+    assert changed is not None
+    nests = [nest for nest in plan_program(changed).nests if "parts" in nest.name]
+    assert [nest.axes[0].extent for nest in nests] == [2]
