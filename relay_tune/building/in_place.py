@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from relay_tune.building.primitive import Primitive
-from relay_tune.first_order.in_place_outputs import PossibleInPlace
-from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.first_order.in_place_outputs import PossibleInPlace, PossibleReuse, Sharing
+from relay_tune.first_order.instructions import Instruction, RunRegion
+from relay_tune.first_order.program import FirstOrderFunction, FirstOrderProgram
 from relay_tune.ir.expr import Function
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.tensor.expression import Tensor
@@ -24,7 +25,7 @@ Pairs = frozenset[tuple[int, int]]
 
 
 def with_pairs(
-    primitives: Mapping[Function, Primitive], possible: Iterable[PossibleInPlace]
+    primitives: Mapping[Function, Primitive], possible: Iterable[Sharing]
 ) -> dict[Function, Primitive]:
     """Primitives with the pairs that a program could use; those of one key have one code.
 
@@ -67,13 +68,37 @@ def _sharing(kernel: Kernel, tensors: set[Tensor]) -> Kernel:
 def with_in_place(
     program: FirstOrderProgram,
     possible: Sequence[PossibleInPlace],
+    reuses: Sequence[PossibleReuse],
     allowed: Mapping[Function, Pairs],
 ) -> FirstOrderProgram:
     """The program whose entry says which results may lie in the memory of inputs.
 
-    `allowed` are the pairs of each primitive that its kernels allow.
+    So do regions of results that may be objects which end there. `allowed` are the pairs of each
+    primitive that its kernels allow.
     """
-    found = tuple(
-        each.pair for each in possible if (each.read, each.written) in allowed[each.function]
+
+    def are_allowed(each: Sharing) -> bool:
+        return (each.read, each.written) in allowed[each.function]
+
+    found = tuple(each.pair for each in possible if are_allowed(each.sharing))
+    taken: dict[Instruction, dict[int, int]] = {}
+    for each in reuses:
+        own = taken.setdefault(each.step, {})
+        if are_allowed(each.sharing) and each.output not in own and each.input not in own.values():
+            own[each.output] = each.input
+    functions = {name: _reusing(function, taken) for name, function in program.functions.items()}
+    return replace(program, entry=replace(program.entry, in_place=found), functions=functions)
+
+
+def _reusing(
+    function: FirstOrderFunction, taken: Mapping[Instruction, Mapping[int, int]]
+) -> FirstOrderFunction:
+    def with_reuses(each: Instruction) -> Instruction:
+        known = taken.get(each)
+        return replace(each, reuses=known) if known and isinstance(each, RunRegion) else each
+
+    blocks = (
+        replace(block, instructions=tuple(map(with_reuses, block.instructions)))
+        for block in function.blocks
     )
-    return replace(program, entry=replace(program.entry, in_place=found))
+    return replace(function, blocks=tuple(blocks))

@@ -42,7 +42,11 @@ from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.layout_tables import STATIC_COUNT
 from relay_tune.codegen.programs.program_text import program_text
 from relay_tune.codegen.target import Target
-from relay_tune.first_order.in_place_outputs import possible_in_place
+from relay_tune.first_order.in_place_outputs import (
+    possible_in_place,
+    possible_reuses,
+    possible_sharing,
+)
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
 from relay_tune.first_order.lone_regions import lone_region
@@ -88,8 +92,7 @@ def compile_program(
     joined = with_shared_packing(primitives, program, target, threads, schedules)
     accuracy = Accuracy.FAST if defaults is None else defaults.accuracy
     packed = with_rows_packed_alike(joined, target, threads, schedules, accuracy)
-    possible = possible_in_place(program)
-    primitives = with_pairs(packed, possible)
+    primitives = with_pairs(packed, possible_sharing(program))
     every = chain.from_iterable(each.with_parts() for each in primitives.values())
     distinct = {each.key.digest: each for each in every}
     with _begun(compiling, target, defaults) as begun:
@@ -109,9 +112,9 @@ def compile_program(
             limited = LimitedProgram(program, primitives, codes, smaller.machine, memory_limit)
             limited, kernels = with_room(limited, kernels, smaller, compiled)
             program, primitives, codes = limited.ordered(), limited.primitives, limited.codes
-            possible = possible_in_place(program)
         pairs = {f: codes[each.key.digest].in_place for f, each in primitives.items()}
-        whole = with_in_place(program, possible, pairs)
+        possible, reuses = possible_in_place(program), tuple(possible_reuses(program))
+        whole = with_in_place(program, possible, reuses, pairs)
         code = _ProgramCode(whole, primitives, codes, target, threads, memory_limit)
         report("compile the program")
         own_objects = code.objects()

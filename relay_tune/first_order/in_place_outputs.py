@@ -4,14 +4,21 @@
 
 The memory of p may be that of q: one kernel alone reads p, and the same one writes q. Whether it
 has read an element whenever it writes one depends on its schedule (`relay_tune.tensor.in_place`).
+
+    function @loop(i, s):  t = region(i, s) { run add(s, ..) };  release s;  tail call @loop(i, t)
+
+Inside of a program, an object that ends behind a region may be its result: t is s, if nothing else
+refers to that.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
+from itertools import product
 
-from relay_tune.first_order.instructions import Register, RunRegion
+from relay_tune.first_order.instructions import Instruction, Register, Release, RunRegion
+from relay_tune.first_order.kinds import TensorKind
 from relay_tune.first_order.program import FirstOrderFunction, FirstOrderProgram, InPlaceOutput
 from relay_tune.first_order.region import Buffer, KernelRun, Region
 from relay_tune.first_order.terminators import Return
@@ -19,21 +26,49 @@ from relay_tune.ir.expr import Function
 from relay_tune.quick_dataclass import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
+class Sharing:
+    """A primitive that reads what may lie in the memory of what it writes.
+
+    Attributes:
+        function: the primitive.
+        read: the number of its input.
+        written: the number of its output.
+    """
+
+    function: Function
+    read: int
+    written: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class PossibleInPlace:
     """A result that may lie in the memory of an input as far as the program goes.
 
     Attributes:
         pair: the components of the result and of the inputs.
-        function: the primitive that reads the one and writes the other.
-        read: the number of its input.
-        written: the number of its output.
+        sharing: what has to allow that.
     """
 
     pair: InPlaceOutput
-    function: Function
-    read: int
-    written: int
+    sharing: Sharing
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PossibleReuse:
+    """An output of a region that may be the object of an input as far as the program goes.
+
+    Attributes:
+        step: runs the region.
+        output: the number of the output.
+        input: the number of the input.
+        sharing: what has to allow that.
+    """
+
+    step: RunRegion
+    output: int
+    input: int
+    sharing: Sharing
 
 
 def possible_in_place(program: FirstOrderProgram) -> tuple[PossibleInPlace, ...]:
@@ -53,21 +88,60 @@ def _found(entry: FirstOrderFunction) -> Iterator[PossibleInPlace]:
     results = entry.results_in_place
     regions = (each for each in block.instructions if isinstance(each, RunRegion))
     for region in regions:
-        for register, result, function, read, written in _pairs(region):
+        for read, written in _pairs(region):
+            register, result = region.inputs[read], region.outputs[written]
             if register in free and result in results and register.kind == result.kind:
                 pair = InPlaceOutput(results[result], numbers[register])
-                yield PossibleInPlace(pair, function, read, written)
+                yield from (PossibleInPlace(pair, each) for each in _sharing(region, read, written))
 
 
-def _pairs(step: RunRegion) -> Iterator[tuple[Register, Register, Function, int, int]]:
-    """Registers that a primitive alone reads and writes, the primitive, and their numbers in it."""
-    region = step.region
-    for register, read in zip(step.inputs, region.inputs, strict=True):
-        for result, written in zip(step.outputs, region.outputs, strict=True):
-            run = _only_run(region, read, written)
-            if run is not None:
-                numbers = run.inputs.index(read), run.outputs.index(written)
-                yield register, result, run.function, *numbers
+def possible_sharing(program: FirstOrderProgram) -> Iterator[Sharing]:
+    """All that kernels have to allow of both."""
+    yield from (each.sharing for each in possible_in_place(program))
+    yield from (each.sharing for each in possible_reuses(program))
+
+
+def possible_reuses(program: FirstOrderProgram) -> Iterator[PossibleReuse]:
+    """The outputs of regions that may be objects which end there, if the kernels allow it."""
+    for function in program.functions.values():
+        for block in function.blocks:
+            for place, step in enumerate(block.instructions):
+                if isinstance(step, RunRegion):
+                    ending = set(_released(block.instructions[place + 1 :]))
+                    yield from _reuses(step, ending, function.results_in_place)
+
+
+def _released(instructions: Sequence[Instruction]) -> Iterator[Register]:
+    """What the first of some instructions release."""
+    for each in instructions:
+        if not isinstance(each, Release):
+            return
+        yield each.object
+
+
+def _reuses(
+    step: RunRegion, ending: Container[Register], elsewhere: Container[Register]
+) -> Iterator[PossibleReuse]:
+    for read, written in _pairs(step):
+        old, new = step.inputs[read], step.outputs[written]
+        is_free = old in ending and step.inputs.count(old) == 1 and new not in elsewhere
+        is_known = isinstance(old.kind, TensorKind) and not old.kind.is_open
+        if is_free and is_known and old.kind == new.kind:
+            found = _sharing(step, read, written)
+            yield from (PossibleReuse(step, written, read, each) for each in found)
+
+
+def _pairs(step: RunRegion) -> Iterator[tuple[int, int]]:
+    """All inputs with all outputs, by number."""
+    return product(range(len(step.inputs)), range(len(step.outputs)))
+
+
+def _sharing(step: RunRegion, read: int, written: int) -> Iterator[Sharing]:
+    """The primitive that alone reads an input and writes an output, if there is one."""
+    old, new = step.region.inputs[read], step.region.outputs[written]
+    run = _only_run(step.region, old, new)
+    if run is not None:
+        yield Sharing(run.function, run.inputs.index(old), run.outputs.index(new))
 
 
 def _only_run(region: Region, read: Buffer, written: Buffer) -> KernelRun | None:

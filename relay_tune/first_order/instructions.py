@@ -15,6 +15,7 @@ the reference passes to the instruction; other operands are only looked at.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
@@ -115,7 +116,8 @@ class DeferKernel(RunKernel):
 class RunRegion(Instruction):
     """Run kernels one after the other in memory that is planned ahead.
 
-    Inputs and outputs are those of the region, in its order.
+    Inputs and outputs are those of the region, in its order. An output that `reuses` has, by
+    number, is the object of an input if nothing else refers to that, which is released behind it.
     """
 
     ASSIGNS = ("outputs",)
@@ -123,6 +125,7 @@ class RunRegion(Instruction):
     region: Region
     inputs: tuple[Register, ...]
     outputs: tuple[Register, ...]
+    reuses: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -11,7 +11,7 @@ Parameters and states are inputs that may be donated: new values may take the me
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -259,16 +259,22 @@ def _with_statistics(body: Expr, output: Var, loss: Expr, statistics: Sequence[S
     """The loss of what a body returns, with the statistics that it computes on the way."""
     if not statistics:
         return Let(output, body, loss)
-    bindings, end = [], body
-    while isinstance(end, Let):
-        bindings.append((end.var, end.value))
-        end = end.body
     results = Var("results")
     values: list[Expr] = [TupleGetItem(results, 1 + place) for place in range(len(statistics))]
-    together: Expr = Tuple((end, *(each.value for each in statistics)))
-    for var, value in reversed(bindings):
-        together = Let(var, value, together)
+    together = _at_end(body, lambda end: Tuple((end, *(each.value for each in statistics))))
     return Let(results, together, Let(output, TupleGetItem(results, 0), Tuple((loss, *values))))
+
+
+def _at_end(value: Expr, following: Callable[[Expr], Expr]) -> Expr:
+    """What follows a value, inside of what the value binds to names."""
+    bindings = []
+    while isinstance(value, Let):
+        bindings.append((value.var, value.value))
+        value = value.body
+    found = following(value)
+    for var, bound in reversed(bindings):
+        found = Let(var, bound, found)
+    return found
 
 
 def _counter(taken: Collection[str]) -> Var:
@@ -312,7 +318,7 @@ def _with_updates(
         followed[each.name] = each.following(followed[each.name], value)
     following = call("add", number, constant_of(np.asarray(1, dtype=np.int64)))
     outputs = [*(values[each] for each in (*names, *states)), *followed.values(), following]
-    body = Let(result, asked.value, Tuple((loss, *outputs)))
+    body = _at_end(asked.value, lambda end: Let(result, end, Tuple((loss, *outputs))))
     later = {*moving, number.name}
     ordinary = [param for name, param in params.items() if name not in later]
     inputs = (*ordinary, *states.values(), *moving.values(), number)

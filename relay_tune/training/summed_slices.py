@@ -1,14 +1,15 @@
 """Gradients of a batch as sums over its slices: a loop that passes on what was added up so far.
 
     def @slices(%i, %x, %target, %w, %loss, %d_w) {
-      if (%i < 4) {
+      if (%i < 3) {
         let %result = @gradient(%x, %target, %w, %i);
         @slices(%i + 1, %x, %target, %w, %loss + %result.0, %d_w + %result.1.0)
       } else { (%loss, (%d_w,)) }
     }
 
-The first slice begins the sums. They take memory that no slice does: that of the parameters, twice,
-since what a loop passes on takes two buffers in turns.
+The first slice begins the sums. They take memory that no slice does, that of the parameters; each
+slice adds to them in place. The last of, here, four slices is none of the loop's: the optimiser
+uses what it adds to the sums at once, in the kernels that compute it.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ from relay_tune.training.slices import SlicedLoss
 FUNCTION = "slices"
 """The function that adds up, if no other one is called so."""
 
-Following = Callable[[Sequence[Expr]], tuple[Expr, ...]]
-"""The arguments of the loop behind a slice, of its loss and gradients."""
+Following = Callable[[Sequence[Expr]], Expr]
+"""What follows a slice, of its loss and gradients."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def summed_slices(
     inner = [_variable(each.name, each.annotation or each.type) for each in given]
     bound = {var.name: _variable(var.name, var.type) for var, _ in sliced.whole}
     outer = [bound[each.name] if each.name in bound else params[each.name] for each in given]
-    value = loop.begun(outer)
+    value = loop.value(outer)
     for var, whole in reversed(sliced.whole):
         renamed = rewrite(whole, lambda e: params[e.name] if isinstance(e, Var) else e)
         value = Let(bound[var.name], renamed, value)
@@ -116,38 +117,59 @@ class _Loop:
         loss, *gradients = self.sums
         return TupleType((loss, TupleType(tuple(gradients))))
 
-    def begun(self, given: Sequence[Expr]) -> Expr:
-        """The first slice, and the loop over the others."""
-        return self._slice(_integer(0), given, lambda parts: (_integer(1), *given, *parts))
+    def value(self, given: Sequence[Expr]) -> Expr:
+        """The first slice, the loop over the next ones, and the last slice."""
+        first = self._slice(
+            _integer(0), given, lambda parts: self._again(_integer(1), given, parts)
+        )
+        so_far = _variable("so_far", self.returned)
+        loss, gradients = _fields(so_far)
+        sums = (loss, *_fields(gradients))
+        last = self._slice(
+            _integer(self.parts - 1), given, lambda parts: _as_returned(_added(sums, parts))
+        )
+        return Let(so_far, first, last)
 
     def function(self, given: Sequence[Var]) -> Function:
         """The function that adds slice i, and those behind it."""
         i = _variable("i", TensorType((), "int64"))
         sums = [_variable(f"sum_{place}", type_) for place, type_ in enumerate(self.sums)]
 
-        def more(parts: Sequence[Expr]) -> tuple[Expr, ...]:
-            added = (call("add", old, new) for old, new in zip(sums, parts, strict=True))
-            return (call("add", i, _integer(1)), *given, *added)
+        def more(parts: Sequence[Expr]) -> Expr:
+            return self._again(call("add", i, _integer(1)), given, _added(sums, parts))
 
         again = self._slice(i, given, more)
-        done = Tuple((sums[0], Tuple(tuple(sums[1:]))))
-        body = If(call("less", i, _integer(self.parts)), again, done)
+        body = If(call("less", i, _integer(self.parts - 1)), again, _as_returned(sums))
         return Function((i, *given, *sums), body, self.returned)
 
+    def _again(self, i: Expr, given: Sequence[Expr], sums: Sequence[Expr]) -> Expr:
+        """A call of the loop."""
+        return Call(GlobalVar(self.name), (i, *given, *sums))
+
     def _slice(self, i: Expr, given: Sequence[Expr], following: Following) -> Expr:
-        """A call of the loop behind slice i, of which its arguments are made."""
+        """Slice i, and what follows it."""
         result = _variable("result", self.result)
-        loss, gradients = (
-            TupleGetItem(result, place, type=type_)
-            for place, type_ in enumerate(self.result.fields)
-        )
+        loss, gradients = _fields(result)
         parts: list[Expr] = [loss]
-        assert isinstance(gradients.type, TupleType)
-        for place, type_ in enumerate(gradients.type.fields):
-            part = TupleGetItem(gradients, place, type=type_)
+        for part in _fields(gradients):
             parts.append(converted(part, wide_dtype(element_type(part))))
         asked = Call(GlobalVar(self.gradient), (*given, i))
-        return Let(result, asked, Call(GlobalVar(self.name), following(parts)))
+        return Let(result, asked, following(parts))
+
+
+def _added(sums: Sequence[Expr], parts: Sequence[Expr]) -> list[Expr]:
+    return [call("add", old, new) for old, new in zip(sums, parts, strict=True)]
+
+
+def _as_returned(sums: Sequence[Expr]) -> Tuple:
+    """The loss, and the gradients as a tuple."""
+    return Tuple((sums[0], Tuple(tuple(sums[1:]))))
+
+
+def _fields(value: Expr) -> list[TupleGetItem]:
+    """The fields of a tuple."""
+    assert isinstance(value.type, TupleType)
+    return [TupleGetItem(value, place, type=each) for place, each in enumerate(value.type.fields)]
 
 
 def _variable(name: str, type_: Type | None) -> Var:

@@ -26,6 +26,18 @@ CASES = [
         "{ if (%i < 1) { %x } else { tanh(%f(%i - 1)) } }; %f(%n)",
         [False, False],
     ),
+    (
+        f"%x: {KNOWN}, %y: {KNOWN}, %n: int32",
+        f"let %f = fn (%i: int32, %s: {KNOWN}) -> {KNOWN} "
+        "{ if (%i < 1) { %s } else { %f(%i - 1, %s + exp(%x)) } }; (%f(%n, %y), nn.relu(%x))",
+        [True, False, False],
+    ),
+    (
+        f"%x: {KNOWN}, %n: int32",
+        f"let %f = fn (%i: int32, %s: {KNOWN}) -> {KNOWN} "
+        "{ if (%i < 1) { %s } else { %f(%i - 1, tanh(%x)) } }; %f(%n, %x)",
+        [False, False],
+    ),
 ]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from relay_tune.building.program_form import fused_module
-from relay_tune.first_order.in_place_outputs import possible_in_place
+from relay_tune.first_order.in_place_outputs import possible_in_place, possible_reuses
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.parser.parse import parse
 from relay_tune.typing.infer import infer_types
@@ -28,3 +28,30 @@ def test_pairs(body: str, pairs: set[tuple[int, int]]) -> None:
     module = infer_types(parse(f"def @main(%x: {KIND}, %y: {KIND}) {{ {body} }}"))
     found = possible_in_place(lower_program(fused_module(module)))
     assert {(each.pair.output, each.pair.input) for each in found} == pairs
+
+
+LOOP = f"""
+def @main(%x: {KIND}, %y: {KIND}, %n: int32) {{
+  let %f = fn (%i: int32, %s: {KIND}) -> {KIND} {{
+    if (%i < 1) {{ %s }} else {{ BODY }}
+  }};
+  %f(%n, exp(%y))
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("%f(%i - 1, %s * 2f + %x)", 1),
+        ("%f(%i - 1, %s + nn.dense(%x, %x))", 1),
+        ("%f(%i - 1, nn.dense(%s, %x))", 1),  # whether the kernel allows it is another question
+        ("let %t = exp(%s); %f(%i - 1, nn.dense(%t, %s))", 0),
+        ("%f(%i - 1, %x * 2f)", 0),
+        ("%f(%i - 1, %s * 2f) + %s", 2),  # the sum may be either of its operands
+    ],
+)
+def test_objects_that_end_may_be_results(body: str, count: int) -> None:
+    module = infer_types(parse(LOOP.replace("BODY", body)))
+    program = lower_program(fused_module(module))
+    assert len(list(possible_reuses(program))) == count

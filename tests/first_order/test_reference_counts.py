@@ -29,8 +29,9 @@ def test_invariants_of_a_loop_move_from_one_iteration_to_the_next() -> None:
     functions = lowered(
         """
 def @main(%n: int32, %x: Tensor[(4), float32], %w: Tensor[(4), float32]) {
+  let %v = exp(%w);
   let %loop = fn (%i: int32, %a: Tensor[(4), float32]) -> Tensor[(4), float32] {
-    if (%i < 1) { %a } else { %loop(%i - 1, tanh(%a * %w)) }
+    if (%i < 1) { %a } else { %loop(%i - 1, tanh(%a * %v)) }
   };
   %loop(%n, %x)
 }

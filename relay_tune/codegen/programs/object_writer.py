@@ -107,6 +107,26 @@ class ObjectWriter:
         found = self.results_in_place.get(register)
         return self.new_tensor(register.kind) if found is None else found
 
+    def reused(self, object_: str, kind: TensorKind) -> str:
+        """A tensor that has no other reference once more; a new one of its kind where it has."""
+        writer, result = self.writer, self.writer.fresh("o")
+        count = self.load("i32", object_, 0)
+        is_last = writer.pure(f"icmp eq i32 {count}, 1")
+        label = writer.fresh("reuse").removeprefix("%")
+        writer.line(f"br i1 {is_last}, label %{label}.old, label %{label}.new")
+        writer.start_block(f"{label}.old")
+        self.retain(object_)
+        writer.line(f"br label %{label}.end")
+        writer.start_block(f"{label}.new")
+        writer.push_scope()
+        new = self.new_tensor(kind)
+        writer.pop_scope()
+        writer.line(f"br label %{label}.end")
+        writer.start_block(f"{label}.end")
+        sources = f"[ {object_}, %{label}.old ], [ {new}, %{label}.new ]"
+        writer.line(f"{result} = phi ptr {sources}")
+        return result
+
     def elements_of(self, register: Register) -> str:
         """The address of the elements of a tensor or, in memory of its own, of a number."""
         name = self.names[register]

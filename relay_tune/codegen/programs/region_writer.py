@@ -6,7 +6,7 @@ when the region begins; results and workspace get memory for the sizes that they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from relay_tune.codegen.programs.object_writer import ObjectWriter
@@ -31,7 +31,8 @@ from relay_tune.ir.dim_arithmetic import symbol_names
 
 def write_region(instruction: RunRegion, step: RegionStep, objects: ObjectWriter) -> None:
     """Run a region on registers; numbers pass through memory."""
-    _RegionWriter(instruction.inputs, step, objects).write(instruction.outputs)
+    writer = _RegionWriter(instruction.inputs, step, objects, instruction.reuses)
+    writer.write(instruction.outputs)
 
 
 def write_step(
@@ -42,8 +43,15 @@ def write_step(
 
 
 class _RegionWriter:
-    def __init__(self, inputs: Sequence[Register], step: RegionStep, objects: ObjectWriter) -> None:
+    def __init__(
+        self,
+        inputs: Sequence[Register],
+        step: RegionStep,
+        objects: ObjectWriter,
+        reuses: Mapping[int, int] | None = None,
+    ) -> None:
         self._inputs = inputs
+        self._reuses = reuses or {}
         self._step = step
         self._objects = objects
         self._writer = objects.writer
@@ -237,7 +245,10 @@ class _RegionWriter:
         if isinstance(kind, ScalarKind):
             return objects.stack_slot(field_bytes(kind))
         assert isinstance(kind, TensorKind)
-        if not kind.is_open:
+        if place in self._reuses:
+            old = objects.names[self._inputs[self._reuses[place]]]
+            objects.names[register] = objects.reused(old, kind)
+        elif not kind.is_open:
             objects.names[register] = objects.new_result(register)
         else:
             shape = [self._sizes.dim(dim) for dim in self._step.shapes[place]]
