@@ -10,14 +10,6 @@ from dataclasses import field, replace
 from relay_tune.building.bounded_rows import bounded_rows
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.in_place import with_shared_memory
-from relay_tune.building.open_primitives import (
-    Example,
-    is_possible,
-    no_open_code,
-    open_program,
-    size_program,
-    usual_example,
-)
 from relay_tune.building.planned_ahead import planned_ahead
 from relay_tune.building.primitive import Primitive, Stretched
 from relay_tune.building.size_cases import (
@@ -37,6 +29,14 @@ from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.target import Target
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.open_primitive import OpenPrimitive, is_open_primitive, open_primitive
+from relay_tune.first_order.open_programs import (
+    Example,
+    is_possible,
+    no_open_code,
+    open_program,
+    size_program,
+    usual_example,
+)
 from relay_tune.first_order.stretched_primitives import stretched_primitives
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import lower_function

@@ -20,7 +20,9 @@ from dataclasses import replace
 from itertools import chain
 from math import prod
 
-from relay_tune.building.open_primitives import (
+from relay_tune.building.primitive import Packing, Primitive, PrimitiveCase
+from relay_tune.first_order.open_primitive import OpenPrimitive, with_sizes
+from relay_tune.first_order.open_programs import (
     Example,
     example_sizes,
     image_sides,
@@ -29,8 +31,6 @@ from relay_tune.building.open_primitives import (
     products_of,
     windowed_products,
 )
-from relay_tune.building.primitive import Packing, Primitive, PrimitiveCase
-from relay_tune.first_order.open_primitive import OpenPrimitive, with_sizes
 from relay_tune.ir.dim_arithmetic import symbol_names
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key

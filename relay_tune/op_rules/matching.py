@@ -68,9 +68,9 @@ def have_one_shape(first: Expr, second: Expr) -> bool:
     return left.shape == right.shape
 
 
-def example_type(type_: TensorType) -> TensorType:
-    """The type with the example's sizes where sizes are open: what estimates reckon with."""
-    return TensorType(tuple(map(_example_size, type_.shape)), type_.dtype)
+def example_type(type_: TensorType, size: int = EXAMPLE_SIZE) -> TensorType:
+    """The type with an example's sizes where sizes are open: what estimates reckon with."""
+    return TensorType(tuple(_example_size(dim, size) for dim in type_.shape), type_.dtype)
 
 
 def example_shape(expr: Expr) -> tuple[int, ...]:
@@ -88,8 +88,8 @@ def shape_code(expr: Expr) -> tuple[int, ...] | None:
     return code if code.count(-1) <= 1 else None
 
 
-def _example_size(dim: Dim) -> int:
-    example = substitute(dim, dict.fromkeys(symbol_names(dim), EXAMPLE_SIZE))
+def _example_size(dim: Dim, size: int = EXAMPLE_SIZE) -> int:
+    example = substitute(dim, dict.fromkeys(symbol_names(dim), size))
     return example if isinstance(example, int) else EXAMPLE_SIZE
 
 

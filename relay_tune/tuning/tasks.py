@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
-from relay_tune.building.open_primitives import example_sizes
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import primitives_of
 from relay_tune.building.size_points import SizePoint, local_sizes
@@ -14,6 +13,7 @@ from relay_tune.building.work import plan_bytes, plan_operations
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, InputError, NoNativeCodeError
 from relay_tune.first_order.open_primitive import is_open_primitive, with_sizes
+from relay_tune.first_order.open_programs import example_sizes
 from relay_tune.first_order.primitive_calls import is_scalar_arithmetic
 from relay_tune.ir.expr import Call, Expr, Function
 from relay_tune.ir.module import Module

@@ -28,6 +28,11 @@ def @main(%x: Tensor[(n, 784, 256), float32], %w: Tensor[(256, 256), float32]) {
   nn.relu(nn.dense(%x, %w))
 }
 """
+PIXELS = """
+def @main(%x: Tensor[(1, 64, h, w), float32], %k: Tensor[(64, 64, 3, 3), float32]) {
+  nn.relu(nn.conv2d(%x, %k, channels=64, kernel_size=[3, 3], padding=[1, 1], strides=[2, 2]))
+}
+"""
 BYTES = """
 def @main(%x: Tensor[(n, m, 256), uint8], %w: Tensor[(256, 256), int8]) {
   nn.dense(%x, %w, out_dtype="int32")
@@ -38,6 +43,11 @@ CASES = {
     "two sizes": (DENSE, (256, 256), [(3, 5, 256), (2, 40, 256), (9, 13, 256)]),
     "images": (IMAGES, (256, 256, 1, 1), [(n, 256, 7, 7) for n in (1, 2, 5, 9)]),
     "whole registers": (WHOLE, (256, 256), [(n, 784, 256) for n in (1, 2, 3)]),
+    "pixels": (
+        PIXELS,
+        (64, 64, 3, 3),
+        [(1, 64, h, w) for h, w in ((1, 1), (3, 31), (5, 32), (9, 81), (41, 112))],
+    ),
     "bytes": (BYTES, (256, 256), [(n, m, 256) for n, m in ((1, 1), (1, 17), (3, 5), (2, 40))]),
 }
 
@@ -54,7 +64,8 @@ def test_any_number_of_rows(case: str, threads: int, monkeypatch: pytest.MonkeyP
     )
     rng = np.random.default_rng(1)
     w = rng.integers(-99, 99, weights).astype("int8") if is_bytes else floats(*weights)
-    module = BindParameters({"w": w})(parse(text))
+    parsed = parse(text)
+    module = BindParameters({parsed.main.params[1].name: w})(parsed)
     model = build(module, threads=threads)
     assert any("i64 %n0" in each and "@llvm.x86.tdpb" in each for each in written)
     for shape in shapes:

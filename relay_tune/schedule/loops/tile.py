@@ -110,7 +110,7 @@ class _Tiler:
     def _overlaps(self, tile: IntrinsicTile, loops: Sequence[OuterLoop]) -> bool:
         """Whether tiles end beside the products of the next: there is one, in any order."""
         opened = [axis for axis in self.nest.axes if is_symbolic(axis.extent)]
-        if self.nest.carried or any(axis is not tile.match.row for axis in opened):
+        if self.nest.carried:
             return False
         has_next = bool(opened) or prod(loop.count for loop in loops) > 1
         return has_next and tile.hides_epilogue and are_counted(loops)

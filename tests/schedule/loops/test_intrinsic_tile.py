@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from relay_tune.ir.dim import Symbol
@@ -16,11 +17,11 @@ from relay_tune.schedule.loops.prefetch.right_operands import Progress, first_ro
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X3
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tensor.expression import Axis, Scalar
+from relay_tune.tensor.expression import Axis, Scalar, reduce
 from relay_tune.tensor.loops_text import kernel_text
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import symbolic_size
-from relay_tune.tensor.tensor import compute
+from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.loops.matrix_products import (
     assert_near,
     inputs_and_result,
@@ -253,6 +254,26 @@ def test_tiles_of_an_open_number_of_rows_end_beside_products_too() -> None:
     text = kernel_text(apply_schedule(plan, schedule).kernels[-1])
     assert text.count("if tile > begin") == text.count("if tile + 1 >= end") == 4
     assert "products: float32[48, 16]" in text  # 16 rows may be those of the tile before
+
+
+def taps(height: int, width: int) -> TensorProgram:
+    """16 channels of an image, each pixel a sum over three neighbours of 64 channels."""
+    x = input_tensor("x", (height, width + 2, 64), "float32")
+    w = input_tensor("w", (3, 64, 16), "float32")
+
+    def element(i: Scalar, j: Scalar, o: Scalar) -> Scalar:
+        t, k = Axis("t", 3), Axis("k", 64)
+        return reduce("sum", [t, k], x[i, j + t, k] * w[t, k, o])
+
+    data = np.random.default_rng(0).standard_normal(w.shape).astype(np.float32)
+    return TensorProgram((x,), (compute("y", (height, width, 16), element),), ((w, data),))
+
+
+def test_tiles_of_an_open_number_of_lines_end_beside_products_too() -> None:
+    program = taps(symbolic_size(Symbol("h"), 9), symbolic_size(Symbol("w"), 48))
+    plan, schedule = in_tiles(program, (1, 32, 16), parallel=2)
+    text = kernel_text(apply_schedule(plan, schedule).kernels[-1])
+    assert text.count("if tile > begin") == text.count("if tile + 1 >= end") == 4
 
 
 @pytest.mark.parametrize(("steps", "beside"), [(96, False), (128, True)])

@@ -7,10 +7,12 @@ import pytest
 from relay_tune.building.program_form import fused_module, kernel_functions
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import InputError
-from relay_tune.ir.expr import Call
+from relay_tune.ir.expr import Call, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
+from relay_tune.op_rules.matching import tensor_type
 from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.transform.layout import choose_layout
 from relay_tune.transform.layout.choose_layout import ChooseLayout
 from relay_tune.transform.pipeline import PipelineOptions, default_pipeline
 from tests.schedule.machines import SERVER
@@ -302,6 +304,25 @@ def test_open_images_go_the_way_of_the_example(typed: Any, calls: Any, batch: st
     assert names == [name for name in expected[0] if name != "expand_dims"]
     assert found[1] == expected[1]
     assert ("NHWC", "NHWC") in found[1]
+
+
+def test_layers_behind_strides_are_smaller_in_the_example(
+    typed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Images of 256 x 256 pixels; channels alone would say 18 x 18 for the second layer."""
+    text = """(%x: Tensor[(n, 3, h, w), float32], %v: Tensor[(192, 3, 4, 4), float32],
+               %w: Tensor[(8, 192, 1, 1), float32]) {
+      nn.conv2d(nn.relu(nn.conv2d(%x, %v, strides=[4, 4])), %w) }"""
+    shapes: set[object] = set()
+
+    def cycles(params: tuple[Var, ...], *_: object) -> float:
+        type_ = tensor_type(params[0])
+        shapes.add(None if type_ is None else type_.shape)
+        return 1.0
+
+    monkeypatch.setattr(choose_layout, "kernel_cycles", cycles)
+    ChooseLayout("cost", SERVER)(typed(text, "v", "w"))
+    assert {(64, 3, 256, 256), (64, 64, 64, 192)} <= shapes
 
 
 def test_convolution_of_open_images_alone_stays_as_it_is(typed: Any, calls: Any) -> None:

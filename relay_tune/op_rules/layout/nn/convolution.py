@@ -40,6 +40,13 @@ from relay_tune.op_rules.typed import recall
 from relay_tune.tensor.size import example_side
 from relay_tune.typing.relations.support import as_tuple
 
+IMAGE_SIDE = 256
+"""The open height and width of a network's images in the example; layers behind strides have less.
+
+Where a network becomes channels-first again is a close decision, which large images take: small
+ones take little time.
+"""
+
 
 def convolution(
     call_: Call, versions: Versions, *, is_transposed: bool
@@ -93,6 +100,7 @@ def _costs_less_channels_first(call_: Call, versions: Versions, is_transposed: b
 def _example_image(call_: Call, type_: TensorType, is_transposed: bool) -> TensorType:
     """The data of a channels-first convolution, where sizes are open one that windows fit in."""
     example = list(example_type(type_).shape)
+    large = example_type(type_, IMAGE_SIDE).shape
     kernel = static_shape(call_.arguments[1]) or ()
     sizes = dict(zip(attribute(call_, "kernel_layout"), kernel, strict=True))
     groups = 1 if is_transposed else attribute(call_, "groups")
@@ -102,7 +110,7 @@ def _example_image(call_: Call, type_: TensorType, is_transposed: bool) -> Tenso
             continue
         if letter == "C":
             example[axis] = sizes["I"] * groups
-        elif letter != "N" and isinstance(found := example[axis], int):
+        elif letter != "N" and isinstance(found := large[axis], int):
             dilation = max(as_tuple(attribute(call_, "dilation"), len(example) - 2, "dilation"))
             example[axis] = max(found, side, 2 * dilation * sizes[letter])
     return TensorType(tuple(example), type_.dtype)

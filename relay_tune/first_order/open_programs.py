@@ -7,7 +7,7 @@ depend on them is an error there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field, replace
 from math import prod
 
@@ -23,7 +23,7 @@ from relay_tune.ir.types import TensorType
 from relay_tune.op.lower import lower_function, lower_sizes
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.dependencies import tensors_in_order
-from relay_tune.tensor.expression import Load, Reduce
+from relay_tune.tensor.expression import Reduce, Tensor
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import (
     EXAMPLE_SIZE,
@@ -122,22 +122,35 @@ def image_sides(program: TensorProgram, others: int) -> dict[str, int]:
     """The example's sizes of symbols along which windows of images slide, where not `others`.
 
     None smaller where the usual example is too small for some window. Only where height and width
-    are known at run time: these are two symbols of a product.
+    are known at run time: these are two symbols of a product. Images of few channels are large
+    where they are only moved, too.
     """
     found: dict[str, int] = {}
     for product in windowed_products(program):
-        extents = [axis.extent for axis in product.axes[1:]]
-        symbols = {symbol for extent in extents for symbol in symbol_names(dim_of(extent))}
-        side = example_side(max(map(_channels, loads(product.body))))
-        if len(symbols) > 1 and (side > others or others == EXAMPLE_SIZE != side):
-            found |= dict.fromkeys(symbols, side)
+        side = example_side(max(_channels(load.tensor) for load in loads(product.body)))
+        if side > others or others == EXAMPLE_SIZE != side:
+            found |= dict.fromkeys(_sides(product), side)
+    for result in program.outputs if not any(map(_sums, tensors_in_order(program.outputs))) else ():
+        side = example_side(_channels(result))
+        if side > others:
+            found |= dict.fromkeys(_sides(result), side)
     return found
 
 
-def _channels(read: Load) -> int:
+def _sides(tensor: Tensor) -> Collection[str]:
+    """The symbols of height and width, if both of an image are open."""
+    symbols = {symbol for extent in tensor.shape[1:] for symbol in symbol_names(dim_of(extent))}
+    return symbols if len(symbols) > 1 else ()
+
+
+def _channels(image: Tensor) -> int:
     """The elements of a pixel of an image of dynamic size; 1 where nothing is dynamic."""
-    shape = read.tensor.shape
+    shape = image.shape
     return prod(n for n in shape if not is_symbolic(n)) if any(map(is_symbolic, shape)) else 1
+
+
+def _sums(tensor: Tensor) -> bool:
+    return isinstance(tensor, Computed) and isinstance(tensor.body, Reduce)
 
 
 def products_of(program: TensorProgram) -> Iterator[Computed]:
