@@ -34,7 +34,8 @@ class InstructionWriter(Protocol):
 class Emission:
     """How the statements on an intrinsic's registers are written.
 
-    Registers are numbers, pointers are names of LLVM values, distances of rows are in bytes.
+    Registers are numbers, pointers are names of LLVM values, distances of rows are
+    operands of type i64, in bytes.
 
     Attributes:
         begin: `begin(writer, rows, widths)` before the first use of registers, which have so many
@@ -52,8 +53,8 @@ class Emission:
     begin: Callable[[InstructionWriter, Sequence[int | str], Sequence[int]], None]
     end: Callable[[InstructionWriter], None]
     clear: Callable[[InstructionWriter, int], None]
-    load: Callable[[InstructionWriter, Side, int, str, int], None]
-    store: Callable[[InstructionWriter, int, str, int], None]
+    load: Callable[[InstructionWriter, Side, int, str, str], None]
+    store: Callable[[InstructionWriter, int, str, str], None]
     multiply: Callable[[InstructionWriter, int, int, int], None]
     marker: str
 

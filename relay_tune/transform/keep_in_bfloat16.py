@@ -26,6 +26,8 @@ from typing import ClassVar
 
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import BuildError
+from relay_tune.first_order.open_primitive import is_open_primitive, open_primitive
+from relay_tune.first_order.open_programs import open_program
 from relay_tune.ir.expr import Call, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.provenance import made_for
@@ -34,10 +36,11 @@ from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import primitive_key
 from relay_tune.op.primitive_views import computes_nothing, is_join, view_offset
-from relay_tune.op_rules.matching import static_shape, tensor_type
+from relay_tune.op_rules.matching import tensor_type
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.rewrites.algorithm import Algorithm
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.transform.kernel_readings import (
     Reading,
     is_narrow_result,
@@ -219,19 +222,23 @@ def _is_other(kernel: Function) -> bool:
 
 
 def _facts(kernel: Function, algorithms: Sequence[Algorithm]) -> _Facts:
-    """What a kernel does; arguments of dynamic kernels keep all digits."""
-    exact = _Facts((Reading.EXACT,) * len(kernel.params))
-    if any(static_shape(each) is None for each in kernel.params):
-        return exact
+    """What a kernel does; arguments of those that are no tensor programs keep all digits."""
     try:
-        program = lower_function(kernel)
+        program = _program(kernel)
     except BuildError:
-        return exact
+        return _Facts((Reading.EXACT,) * len(kernel.params))
     found = readings(program, algorithms)
     return _Facts(
         [found.get(each, Reading.EXACT) for each in program.inputs],
         all(map(is_narrow_result, program.outputs)),
     )
+
+
+def _program(kernel: Function) -> TensorProgram:
+    """What a kernel computes, for any sizes that only a run knows."""
+    if not is_open_primitive(kernel):
+        return lower_function(kernel)
+    return open_program(open_primitive(kernel))
 
 
 def _narrowed(scope: _Scope, rounds: bool) -> Expr:

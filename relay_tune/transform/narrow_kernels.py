@@ -16,7 +16,7 @@ from relay_tune.ir.structural import structural_equal
 from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.ir.types import FuncType, TensorType, Type
 from relay_tune.op.primitive_views import computes_nothing
-from relay_tune.op_rules.matching import static_shape, tensor_type
+from relay_tune.op_rules.matching import tensor_type
 from relay_tune.op_rules.typed import call, constant_of, recall, tuple_of
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.transform.kernel_readings import are_narrow
@@ -66,9 +66,9 @@ def _is_matrix(data: np.ndarray) -> bool:
 
 
 def is_plain(node: Expr) -> bool:
-    """Whether an expression is one tensor of float32 of a known size."""
+    """Whether an expression is one tensor of float32."""
     type_ = tensor_type(node)
-    return type_ is not None and type_.dtype == WIDE and static_shape(node) is not None
+    return type_ is not None and type_.dtype == WIDE
 
 
 def _before_widening(body: Expr) -> Expr | None:

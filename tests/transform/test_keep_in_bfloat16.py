@@ -178,6 +178,50 @@ def test_an_exact_build_stores_floats() -> None:
     assert KeepInBfloat16(TILES, Accuracy.EXACT)(before) is before
 
 
-def test_kernels_of_dynamic_sizes_stay() -> None:
-    module = fused("%x: Tensor[(n, 64), float32]", f"%0 = {LAYER}; {NEXT}")
-    assert "bfloat16" not in stored(KEEP(module))
+OPEN = {
+    "(20, ": "(n, ",
+    "(1, 8, 8, ": "(n, h, h, ",
+    "newshape=[40, 32]": "newshape=[-1, 32]",
+    "newshape=[20, 64]": "newshape=[-1, 64]",
+}
+"""What makes the programs above ones of any number of rows, or of images and pixels."""
+
+ANY_SIZES = {ROWS: [(1, 64), (7, 64), (40, 64)], IMAGE: [(1, 8, 8, 32), (3, 17, 17, 32)]}
+
+
+def opened(text: str) -> str:
+    for old, new in OPEN.items():
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_results_of_open_sizes_are_kept_alike(case: str) -> None:
+    """What is joined is computed by the kernel that joins it."""
+    parameters, body, count = KEPT[case]
+    first = LAYER if parameters == ROWS else CONV.format("%x")
+    before = fused(opened(parameters), f"%0 = {first}; {opened(body)}")
+    after = KEEP(before)
+    assert stored(after).count("bfloat16") == (1 if "join" in case else count)
+    infer_types(after)
+    model = build(after)
+    for shape in ANY_SIZES[parameters]:
+        given = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+        for own, exact in zip(_flat(model(given)), _flat(interpret(before, given)), strict=True):
+            np.testing.assert_allclose(own, exact, atol=1e-2 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("case", NARROW)
+def test_results_of_open_sizes_without_more_digits_are_stored_alike(case: str) -> None:
+    parameters, body, types = NARROW[case]
+    first = LAYER if parameters == ROWS else CONV.format("%x")
+    before = fused(opened(parameters), f"%0 = {first}; {opened(body)}")
+    after = KeepInBfloat16(TILES, Accuracy.FAST)(before)
+    assert stored(after) == (types or stored(before))
+    infer_types(after)
+    for shape in ANY_SIZES[parameters]:
+        given = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+        for own, exact in zip(
+            _flat(interpret(after, given)), _flat(interpret(before, given)), strict=True
+        ):
+            np.testing.assert_array_equal(own, exact)

@@ -68,13 +68,13 @@ class MatrixWriter:
         """Write a product."""
         self._emission.multiply(self._values.writer, node.into, node.left, node.right)
 
-    def _rows(self, node: MatrixLoad | MatrixStore) -> tuple[str, int]:
+    def _rows(self, node: MatrixLoad | MatrixStore) -> tuple[str, str]:
         """The address of the first row, and the bytes from one to the next."""
         values, element = self._values, BYTES[node.buffer.dtype]
         offset = values.indices.flat_offset(node.buffer, node.indices)
         assert isinstance(offset, Affine)
         pointer = values.writer.address(values.loads.pointers[node.buffer], offset, element)
-        return pointer, node.stride * element
+        return pointer, values.writer.size(node.stride * element)
 
     def _of_pattern(self, pattern: TilePattern) -> Emission:
         found = self._emissions.get(pattern)

@@ -136,6 +136,18 @@ def test_registers_inside_of_others_have_as_many_rows_as_a_run_says() -> None:
     assert rows == [f"\\{n:02X}" for n in range(17)]
 
 
+def test_rows_may_lie_as_far_apart_as_a_run_says() -> None:
+    size = symbolic_size(Symbol("n"), 9)
+    buffer = argument("left", (16, size, 32), "bfloat16")
+    load = MatrixLoad(Side.LEFT, 4, buffer, (number(0), number(0), number(0)), 32 * size)
+    body = MatrixRegisters(BFLOAT16_PAIRS, (16,) * 6 + (0, 0), load)
+    text = write_kernel(
+        Kernel("kernel", (buffer,), (buffer,), body, sizes=("n",)), intrinsics=SERVER.intrinsics
+    ).text
+    (stride,) = re.findall(r"tileloadd64\(i8 4, ptr %\S+, i64 (%\S+)\)", text)
+    assert f"{stride} = mul nsw i64 %n0, 64" in text
+
+
 @pytest.mark.parametrize("name", ["haswell", "x86-64-v4", "sapphirerapids:-amx-bf16"])
 def test_targets_without_registers_have_no_such_kernels(name: str) -> None:
     """LLVM would end the process."""

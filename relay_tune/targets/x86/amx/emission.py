@@ -49,16 +49,16 @@ def _clear(writer: InstructionWriter, register: int) -> None:
     _instruction(writer, "tilezero", f"i8 {register}", "i8 immarg")
 
 
-def _load(writer: InstructionWriter, _side: Side, register: int, pointer: str, stride: int) -> None:
+def _load(writer: InstructionWriter, _side: Side, register: int, pointer: str, stride: str) -> None:
     """Both operands are loaded alike."""
     _move(writer, "tileloadd64", register, pointer, stride)
 
 
-def _store(writer: InstructionWriter, register: int, pointer: str, stride: int) -> None:
+def _store(writer: InstructionWriter, register: int, pointer: str, stride: str) -> None:
     _move(writer, "tilestored64", register, pointer, stride)
 
 
-def _move(writer: InstructionWriter, name: str, register: int, pointer: str, stride: int) -> None:
+def _move(writer: InstructionWriter, name: str, register: int, pointer: str, stride: str) -> None:
     operands = f"i8 {register}, ptr {pointer}, i64 {stride}"
     _instruction(writer, name, operands, "i8 immarg, ptr, i64")
 
