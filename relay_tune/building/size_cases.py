@@ -2,6 +2,7 @@
 
     nn.dense(%x, W)                        for 1, 2, .. 8 rows: one kernel each; for one row where
                                            their number is the product of open sizes
+    nn.dense(%x, narrow W)                 for 96 rows and more: converting weights once pays
     nn.batch_matmul(%x, %y)                for 1 row; for up to 8: operands are read as they lie
     nn.conv2d(%x, W)                       for 1 image; for up to 8; large weights: for up to 3
     nn.conv1d(%x, W)                       for up to 47 places: vectors run along the channels
@@ -23,6 +24,7 @@ from math import prod
 from relay_tune.building.primitive import Packing, Primitive, PrimitiveCase
 from relay_tune.first_order.open_primitive import OpenPrimitive, with_sizes
 from relay_tune.first_order.open_programs import (
+    LARGEST_EXAMPLE,
     Example,
     example_sizes,
     image_sides,
@@ -39,7 +41,8 @@ from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Reduce, Tensor
 from relay_tune.tensor.program import TensorProgram
-from relay_tune.tensor.size import UndecidedSizeError, dim_of, is_symbolic
+from relay_tune.tensor.scalar_semantics import is_float
+from relay_tune.tensor.size import UndecidedSizeError, dim_of, is_symbolic, nominal
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of, loads
 
@@ -54,6 +57,15 @@ Winograd's filtering, which pays for 8 images of 7x7 pixels, reads four times as
 
 ONE_ROW = 1
 """A step of a decoder has one new word."""
+
+MANY_ROWS = 96
+"""From so many on, weights of few bits are worth a conversion that fewer rows do not pay for.
+
+To parts for matrix registers, say: 64 rows take the same time with and without, 128 rows .73.
+"""
+
+MANY_ROWS_EXAMPLE = 256
+"""The example for which the code of many rows is chosen."""
 
 FEW_POINTS = 47
 """Up to so many points of the axis that lies in a line, vectors along another one may be better."""
@@ -130,7 +142,9 @@ def size_cases(
         return (*known, *few, *in_a_line)
     others = [size for size in range(1, FEW_ROWS + 1) if size not in sizes]
     cases = [fixed_case(named, {symbol: size}) for size in others]
-    return (*known, *(replace(case, packing=Packing.SHARED) for case in cases), *in_a_line)
+    shared = (replace(case, packing=Packing.SHARED) for case in cases)
+    many = _many_rows(named, key, symbol, program, example)
+    return (*known, *shared, *many, *in_a_line)
 
 
 def smaller_sizes(
@@ -191,6 +205,28 @@ def _few_rows(
             yield from _few(named, key, symbol, example, ONE_ROW)
         if _has_other_steps(named, program, _with(example, symbol, FEW_ROWS)):
             yield from _few(named, key, symbol, example, FEW_ROWS)
+
+
+def _many_rows(
+    named: OpenPrimitive,
+    key: PrimitiveKey,
+    symbol: str,
+    program: TensorProgram,
+    example: Example,
+) -> Iterator[PrimitiveCase]:
+    """The case of many rows, where they are multiplied by weights of few bits.
+
+    None where the code for all sizes is chosen for many.
+    """
+    usual = nominal(example_sizes(named, example)[symbol])
+    if usual >= MANY_ROWS or not any(map(_is_converted, _weights(program))):
+        return
+    least = {**example.least, symbol: MANY_ROWS}
+    many = replace(example, own={symbol: MANY_ROWS_EXAMPLE}, least=least)
+    own = PrimitiveKey(f"{key.digest}{symbol}m{MANY_ROWS}", key.title)
+    case = Primitive(own, open_program(named, many), named.function, open=named, example=many)
+    bounds = {symbol: (MANY_ROWS, LARGEST_EXAMPLE)}
+    yield PrimitiveCase(bounds, case, Packing.SHARED_IF_LARGE)
 
 
 def _are_rows(program: TensorProgram, symbol: str) -> bool:
@@ -348,6 +384,13 @@ def _rows_of_products(program: TensorProgram) -> set[int]:
                 used = axes_of(*load.indices)
                 found.add(prod(axis.extent for axis in tensor.axes if axis not in used))
     return found
+
+
+def _is_converted(weights: Tensor) -> bool:
+    """Whether weights are floats that are made of integers."""
+    if not isinstance(weights, Computed) or not is_float(weights.dtype):
+        return False
+    return any(not is_float(load.tensor.dtype) for load in loads(weights.body))
 
 
 def _weights(program: TensorProgram) -> set[Tensor]:

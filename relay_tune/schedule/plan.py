@@ -317,8 +317,16 @@ def plan_program(
         for_registers(algorithm.nest(fuse_repeated(step))) if isinstance(step, Nest) else step
         for step in build_nests(stages, program.outputs, longer=algorithm.is_ragged)
     ]
-    steps = algorithm.grouped(nests, program.outputs)
+    steps = tuple(map(_for_registers, algorithm.grouped(nests, program.outputs)))
     return Plan(program, steps, algorithm, source, known=known)
+
+
+def _for_registers(step: Nest | RowBlocks | ProcedureOutput) -> Nest | RowBlocks | ProcedureOutput:
+    """The step with axes that registers can have, where blocks of rows have other ones."""
+    if not isinstance(step, RowBlocks):
+        return step
+    nests, last = (tuple(map(for_registers, each)) for each in (step.nests, step.last))
+    return replace(step, nests=nests, last=last)
 
 
 def cheapest_schedule(

@@ -13,7 +13,13 @@ from relay_tune.building.primitive import Packing, Primitive
 from relay_tune.building.primitives import ChooseSchedule, primitives_of, write_primitive
 from relay_tune.building.program_form import program_kernels, program_module
 from relay_tune.building.rows_packed_alike import with_rows_packed_alike
-from relay_tune.building.size_cases import FEW_IMAGES, FEW_POINTS, FEW_ROWS
+from relay_tune.building.size_cases import (
+    FEW_IMAGES,
+    FEW_POINTS,
+    FEW_ROWS,
+    MANY_ROWS,
+    MANY_ROWS_EXAMPLE,
+)
 from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.expr import Function
@@ -192,6 +198,26 @@ def test_many_rows_find_weights_of_few_bits_in_panels_that_they_can_read(
     chosen = primitive.plan.default_schedule(machine, 1).algorithm
     assert [each.algorithm for each in chosen.rewrites] == [PANELS]
     assert chosen.packing(primitive.plan.packing.choices) == primitive.plan.packing.choices
+
+
+def test_many_rows_have_code_of_their_own_for_weights_of_few_bits() -> None:
+    text = (
+        "def @main(%x: Tensor[(n, 256), float32], %w: Tensor[(512, 256), float32]) "
+        "{ nn.dense(%x, %w) }"
+    )
+    wide = infer_types(BindParameters({"w": floats(512, 256)})(parse(text)))
+    stored = StoreWeights("int4")(wide)
+    (primitive,) = primitives(stored).values()
+    case = next(each for each in primitive.cases if each.fits({"s0": MANY_ROWS}))
+    assert case.bounds["s0"][0] == MANY_ROWS and not case.fits({"s0": MANY_ROWS - 1})
+    assert case.primitive.example is not None
+    assert case.primitive.example.own == {"s0": MANY_ROWS_EXAMPLE}
+    (other,) = primitives(wide).values()
+    assert not any(each.fits({"s0": MANY_ROWS}) for each in other.cases)
+    model = build(stored, threads=2)
+    for n in (1, 64, MANY_ROWS - 1, MANY_ROWS, MANY_ROWS + 1, 147):
+        x = floats(n, 256)
+        assert_same_value(model(x), interpret(stored, x))
 
 
 LARGE = BindParameters({"w": floats(1536, 1536)})(

@@ -6,7 +6,8 @@ while the points beside each other in memory are other vectors of the tile:
     y[0 * 56 + lane * 3136] = a            for each of 16 lanes: y[lane * 3136 + 0 .. 2] = (a, b)
     y[1 * 56 + lane * 3136] = b
 
-Held back, they become stores of whole rows, transposed in registers. Neighbours differ by a number,
+Held back, they become stores of whole rows, transposed in registers. Where one row ends as the next
+begins, as of bfloat16 in pairs, they are one vector. Neighbours differ by a number,
 wherever a row begins and however far apart lanes are: sizes known at run time only may be in both.
 """
 
@@ -16,13 +17,16 @@ from dataclasses import field
 
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.kernels.strided_loads import Lanes
-from relay_tune.codegen.kernels.transposing import piece, transposed
+from relay_tune.codegen.kernels.transposing import joined, piece, shuffled, transposed
 from relay_tune.codegen.llvm_types import BYTES, memory_type
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.lane_rows import pieces
 from relay_tune.tensor.size import without_constant
+
+MOST_IN_TURNS = 4
+"""Vectors whose lanes follow each other by turns are one vector; more are transposed."""
 
 
 @dataclass(slots=True)
@@ -92,8 +96,10 @@ class PendingStores:
     def _write(self, buffer: Tensor, start: Affine, shape: Lanes, row: list[str]) -> None:
         """Store vectors whose first lanes lie beside each other from `start` on."""
         element, size = memory_type(buffer.dtype), len(row)
+        if 1 < size == shape.stride <= MOST_IN_TURNS and shape.active == shape.lanes:
+            self._write_at(buffer, start, size * shape.lanes, self._in_turns(element, shape, row))
+            return
         turned = transposed(self._writer, element, shape.lanes, row)
-        kind = element if size == 1 else f"<{size} x {element}>"
         for lane in range(shape.active):
             group, vector = lane // size * size, turned[lane % size]
             if size == 1:
@@ -102,10 +108,21 @@ class PendingStores:
                 )
             else:
                 text = piece(self._writer, element, shape.lanes, vector, group, size)
-            pointer = self._writer.address(
-                self._pointers[buffer], start.shift(lane * shape.stride), BYTES[buffer.dtype]
-            )
-            self._writer.line(f"store {kind} {text}, ptr {pointer}, align {BYTES[buffer.dtype]}")
+            self._write_at(buffer, start.shift(lane * shape.stride), size, text)
+
+    def _write_at(self, buffer: Tensor, offset: Affine, size: int, text: str) -> None:
+        element, width = memory_type(buffer.dtype), BYTES[buffer.dtype]
+        kind = element if size == 1 else f"<{size} x {element}>"
+        pointer = self._writer.address(self._pointers[buffer], offset, width)
+        self._writer.line(f"store {kind} {text}, ptr {pointer}, align {width}")
+
+    def _in_turns(self, element: str, shape: Lanes, row: list[str]) -> str:
+        """One vector with the first lanes of all vectors, then their second lanes, and so on."""
+        whole = joined(self._writer, element, shape.lanes, row)
+        lanes = range(shape.lanes)
+        order = [vector * shape.lanes + lane for lane in lanes for vector in range(len(row))]
+        pair = (whole, "poison")
+        return shuffled(self._writer, element, len(order), pair, order)
 
 
 def _rows(vectors: dict[int, str]) -> list[tuple[int, list[str]]]:

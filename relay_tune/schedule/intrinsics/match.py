@@ -283,14 +283,17 @@ def _terms(body: Scalar, pattern: TilePattern) -> Iterator[tuple[Load, Load] | N
 
 
 def _agree(terms: tuple[tuple[Load, Load], ...]) -> bool:
-    """Whether the operands of all products lie alike, in two tensors."""
+    """Whether the operands of all products lie alike, the left ones in one tensor.
+
+    Parts of the right operand may be tensors of their own.
+    """
     for side in (0, 1):
         first = terms[0][side]
         for term in terms:
             form = axis_affine(term[side].indices[0])
             if form is None or form.terms != _form(first).terms:
                 return False
-            if term[side].tensor is not first.tensor:
+            if side == 0 and term[side].tensor is not first.tensor:
                 return False
     return True
 

@@ -23,6 +23,7 @@ from relay_tune.schedule.rewrites.quantized_rows.record import DIGITS, QUANTIZED
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.split import SPLIT
 from relay_tune.schedule.rewrites.strassen.record import STRASSEN
+from relay_tune.schedule.rewrites.weight_panels.matrix_record import MATRIX_PANELS
 from relay_tune.schedule.rewrites.weight_panels.record import PANELS
 from relay_tune.schedule.rewrites.winograd.integer_record import WINOGRAD_INTEGERS
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
@@ -75,6 +76,7 @@ ALGORITHMS = Algorithms(
     *BYTE_PRODUCTS,
     *DOT_PRODUCTS,
     PANELS,
+    *MATRIX_PANELS,
     *QUANTIZED,
     *DIGITS,
     WINOGRAD,

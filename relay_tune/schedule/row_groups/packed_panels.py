@@ -33,9 +33,17 @@ def with_panel_blocks(
     for step in steps:
         if step in makers.values():
             continue
-        read = [panels for panels in makers if _reads(step, panels)]
-        found += _together([makers.pop(panels) for panels in read], step, outputs)
+        found += _together(_makers(step, makers), step, outputs)
     return tuple(found)
+
+
+def _makers(reader: Step, makers: dict[Panels, Step]) -> list[Step]:
+    """The steps that make what one reads, and what those read; they are no longer among others."""
+    found: list[Step] = []
+    for panels in [each for each in makers if _reads(reader, each)]:
+        own = makers.pop(panels)
+        found += [*_makers(own, makers), own]
+    return found
 
 
 def _panels(step: Step) -> Panels | None:

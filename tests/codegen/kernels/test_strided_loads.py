@@ -47,6 +47,19 @@ def test_elements_of_every_size(dtype, loads):
     check(body, {x: ramp(48).astype(numpy_dtype(dtype)), y: zeros(48).astype(numpy_dtype(dtype))})
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8"])
+@pytest.mark.parametrize("rows", [2, 4])
+def test_short_rows_are_stored_as_one_vector(dtype, rows):
+    x, y, body = transposing(rows, 16, dtype, loads=False)
+    size = 16 * rows
+    check(
+        body, {x: ramp(size).astype(numpy_dtype(dtype)), y: zeros(size).astype(numpy_dtype(dtype))}
+    )
+    parameters = touched_tensors(body)
+    text = write_kernel(Kernel("kernel", parameters, parameters, body)).text
+    assert text.count("store ") == text.count(f"store <{size} x ") == 1
+
+
 @pytest.mark.parametrize("rows", [4, 6, 8, 16])
 def test_columns_of_halves_are_chosen_by_a_condition(rows):
     module = rt.parse(f"""

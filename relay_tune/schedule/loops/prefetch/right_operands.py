@@ -49,8 +49,10 @@ def sharing_tiles(match: IntrinsicMatch, choice: TileChoice) -> tuple[int, ...] 
     """The places of the loops over tiles that read what one block of columns needs.
 
     None if nothing can be fetched for them. Something can where the next tile is of another block
-    only after all that share this one, which are a known number.
+    only after all that share this one, which are a known number, and all parts are in one tensor.
     """
+    if len({right.tensor for _, right in match.terms}) > 1:
+        return None
     loops = outer_loops(match.nest.axes, choice)
     over_blocks = [n for n, loop in enumerate(loops) if _is_block(match, loop)]
     if len(over_blocks) != 1 or loops[over_blocks[0]].tiles > 1:

@@ -19,6 +19,7 @@ widest: 144 channels are three times 48.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 
 import ml_dtypes
@@ -28,8 +29,18 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.rewrites.matrix_products.form import Form
 from relay_tune.schedule.rewrites.products import Product
 from relay_tune.tensor.affine import axis_affine
-from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, literal, select, unary
-from relay_tune.tensor.tensor import Copy, compute, copy_of
+from relay_tune.tensor.expression import (
+    Axis,
+    Scalar,
+    Tensor,
+    binary,
+    cast,
+    index_value,
+    literal,
+    select,
+    unary,
+)
+from relay_tune.tensor.tensor import Computed, Copy, compute, copy_of
 from relay_tune.tensor.walk import substitute
 
 LARGEST = np.float32(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
@@ -173,10 +184,13 @@ def groups_of(weights: np.ndarray, inner: int, form: Form) -> np.ndarray:
     return result.reshape(groups_shape(weights.shape, inner, form))
 
 
-def stored_groups(product: Product, weight: Tensor, inner: int, form: Form) -> Tensor:
+def stored_groups(
+    product: Product, weight: Tensor, inner: int, form: Form, part: int | None = None
+) -> Computed:
     """The parts of weights that are only known at run time, as `groups_of` has those of constants.
 
-    Before the blocks of columns stand the axes that data and weights share.
+    Before the blocks of columns stand the axes that data and weights share. With `part`, that one
+    alone.
     """
     outer, fused = product.steps[:-inner], product.steps[-inner:]
     column, shared = product.stage.axes[-1], product.shared
@@ -186,11 +200,13 @@ def stored_groups(product: Product, weight: Tensor, inner: int, form: Form) -> T
         column.extent // form.columns,
         *(axis.extent for axis in outer),
         form.blocks(depth),
-        *_register_shape(form),
+        *_register_shape(form if part is None else replace(form, parts=1)),
     )
 
     def element(*at: Scalar) -> Scalar:
         *places, number, row, place, inside = at
+        if part is not None:
+            number = index_value(part)
         block = places[len(shared)]
         step = places[-1] * form.steps + row * form.group + inside
         digits = _digits(step, [axis.extent for axis in fused])
@@ -199,10 +215,10 @@ def stored_groups(product: Product, weight: Tensor, inner: int, form: Form) -> T
         known |= dict(zip(fused, digits, strict=True))
         known[column] = block * form.columns + place
         value = weight[tuple(substitute(index, known) for index in product.weight.indices)]
-        part = _part(number, value, form)
-        return part if depth % form.steps == 0 else _zero_from(depth, step, part)
+        found = _part(number, value, form)
+        return found if depth % form.steps == 0 else _zero_from(depth, step, found)
 
-    return copy_of(compute("groups", shape, element))
+    return compute("groups", shape, element)
 
 
 def split_floats(values: np.ndarray, parts: int) -> list[np.ndarray]:

@@ -43,7 +43,7 @@ from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, red
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.size import nominal
-from relay_tune.tensor.tensor import Computed, compute, copy_of, input_tensor
+from relay_tune.tensor.tensor import Computed, Panels, compute, copy_of, input_tensor, panels_of
 from relay_tune.tensor.walk import substitute
 
 Weights = Callable[[Mapping[Tensor, Array]], Array]
@@ -130,8 +130,7 @@ def _stages(
     """
     weight, inner, narrow = product.weight.tensor, len(left.inner), left.form
     if weight not in rewriting.constants:
-        groups = stored_groups(product, rewriting.now(weight), inner, narrow)
-        return _summed(product, left, groups)
+        return _summed(product, left, *_groups(product, rewriting.now(weight), inner, narrow))
     shape = groups_shape(product.weights_shape, inner, narrow)
     groups = input_tensor(f"{weight.name}_groups", shape, narrow.pattern.right)
     values = product.weights if weights is None else weights
@@ -140,6 +139,14 @@ def _stages(
         return groups_of(values(arrays), inner, narrow)
 
     return _summed(product, left, rewriting.constant(groups, (weight,), packed))
+
+
+def _groups(product: Product, weight: Tensor, inner: int, form: Form) -> list[Tensor]:
+    """The parts of weights that are only known at run time; of panels each is by itself."""
+    if not isinstance(weight, Panels):
+        return [copy_of(stored_groups(product, weight, inner, form))]
+    parts = range(form.parts)
+    return [panels_of(stored_groups(product, weight, inner, form, part)) for part in parts]
 
 
 def _last_columns(
@@ -179,8 +186,11 @@ def _joined(left: Computed, right: Computed, columns: int) -> Computed:
     return compute(left.name, (*left.shape[:-1], columns), element)
 
 
-def _summed(product: Product, left: LeftOperand, groups: Tensor) -> Computed:
-    """The product over its operands' parts, with the axes of the stage that it replaces."""
+def _summed(product: Product, left: LeftOperand, *groups: Tensor) -> Computed:
+    """The product over its operands' parts, with the axes of the stage that it replaces.
+
+    `groups` are the weights, all of their parts together or each by itself.
+    """
     form = left.form
     outer = product.steps[: len(product.steps) - len(left.inner)]
     depth = prod(axis.extent for axis in left.inner)
@@ -192,17 +202,18 @@ def _summed(product: Product, left: LeftOperand, groups: Tensor) -> Computed:
     column = product.stage.axes[-1]
 
     def right(part: int) -> Scalar:
+        tensor, number = (groups[0], part) if len(groups) == 1 else (groups[part], 0)
         place: tuple[Scalar | int, ...] = (
             *product.shared,
             column // form.columns,
             *outer,
             block,
-            part,
+            number,
             row,
             column % form.columns,
             inside,
         )
-        return cast(groups[place], stage.dtype)
+        return cast(tensor[place], stage.dtype)
 
     stage = product.stage
     terms = [cast(left.at(a, step), stage.dtype) * right(b) for a, b in TERMS[form.parts]]

@@ -44,10 +44,10 @@ def products(program: TensorProgram) -> list[StoredProduct]:
     return [each for each in found if each is not None and nominal(each.rows) >= LEAST_ROWS]
 
 
-def fits(product: StoredProduct, columns: int) -> bool:
-    """Whether a product has whole panels that local memory holds."""
+def fits(product: StoredProduct, columns: int, copies: int = 1) -> bool:
+    """Whether a product has whole panels of which local memory holds so many copies."""
     return not product.column.extent % columns and (
-        columns * product.bytes_of_column <= MAXIMUM_LOCAL_BYTES
+        copies * columns * product.bytes_of_column <= MAXIMUM_LOCAL_BYTES
     )
 
 
