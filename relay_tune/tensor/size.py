@@ -41,6 +41,14 @@ from relay_tune.ir.dim_order import is_never_negative
 EXAMPLE_SIZE = 64
 """The hint value of every dynamic size, by which code is chosen."""
 
+EXAMPLE_IMAGES = 8
+"""So many images are taken to be there where kernels are formed and layouts are chosen.
+
+Open batches of 1 to 16 images in blocks of rows take, by what they take one layer after the other,
+one and two threads, 2 MB of second cache: 112x112x32 to 16 channels .71 to .74, 56x56x144 to 24 .79
+to .88, 28x28x192 to 32 .82 to 1.01, 14x14x384 to 64 .86 to .96, 14x14x576 to 96 .87 to .95.
+"""
+
 EXAMPLE_ELEMENTS = 1 << 19
 """Elements of an image in the example: with few channels, images are large."""
 

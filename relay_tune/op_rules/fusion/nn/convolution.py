@@ -18,6 +18,7 @@ from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.op_rules.fusion.rule import FusionRule, Rows
 from relay_tune.op_rules.matching import attribute, static_shape, tensor_type
+from relay_tune.tensor.size import EXAMPLE_IMAGES
 
 LEAST_IMAGE = 1 << 20
 """Bytes of an image that leave the second cache before a convolution reads them.
@@ -28,14 +29,6 @@ blocks of rows, microseconds. In float32, 2 MB of second cache: 32 channels of 1
 (82 and 83), with 384 of 14x14 neither (66 and 68). In bytes, 1 MB of second cache: 32 channels of
 112x112 64 and 142, 96 of 56x56 64 and 81, 144 of 56x56 87 and 171; blocks of rows have no dot
 products.
-"""
-
-FEW_IMAGES = 8
-"""So many images are taken to be there where only a run knows how many.
-
-Open batches of 1 to 16 images in blocks of rows take, by what they take one layer after the other,
-one and two threads, 2 MB of second cache: 112x112x32 to 16 channels .71 to .74, 56x56x144 to 24 .79
-to .88, 28x28x192 to 32 .82 to 1.01, 14x14x384 to 64 .86 to .96, 14x14x576 to 96 .87 to .95.
 """
 
 MOST_WEIGHTS = 256 << 10
@@ -75,7 +68,7 @@ def _is_large(image: Expr) -> bool:
     if type_ is None:
         return False
     dtype = DTYPES[type_.dtype]
-    images = 1 if isinstance(type_.shape[0], int) or dtype.itemsize == 1 else FEW_IMAGES
+    images = 1 if isinstance(type_.shape[0], int) or dtype.itemsize == 1 else EXAMPLE_IMAGES
     elements = images * prod(size for size in type_.shape if isinstance(size, int))
     return elements * dtype.itemsize >= LEAST_IMAGE
 

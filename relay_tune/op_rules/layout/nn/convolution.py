@@ -37,7 +37,7 @@ from relay_tune.op_rules.matching import (
     tensor_type,
 )
 from relay_tune.op_rules.typed import recall
-from relay_tune.tensor.size import example_side
+from relay_tune.tensor.size import EXAMPLE_IMAGES, example_side
 from relay_tune.typing.relations.support import as_tuple
 
 IMAGE_SIDE = 256
@@ -108,9 +108,11 @@ def _example_image(call_: Call, type_: TensorType, is_transposed: bool) -> Tenso
     for axis, letter in enumerate(attribute(call_, "data_layout")):
         if isinstance(type_.shape[axis], int):
             continue
-        if letter == "C":
+        if letter == "N":
+            example[axis] = EXAMPLE_IMAGES
+        elif letter == "C":
             example[axis] = sizes["I"] * groups
-        elif letter != "N" and isinstance(found := large[axis], int):
+        elif isinstance(found := large[axis], int):
             dilation = max(as_tuple(attribute(call_, "dilation"), len(example) - 2, "dilation"))
             example[axis] = max(found, side, 2 * dilation * sizes[letter])
     return TensorType(tuple(example), type_.dtype)
