@@ -1,4 +1,7 @@
-"""Compiles tensor expressions and runs them once in this process: native code for one answer."""
+"""Compiles tensor expressions and runs them once in this process: native code for one answer.
+
+What differs in its numbers alone has the same code, which is compiled once.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy as np
 
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.kernels.kernel_module import module_text
+from relay_tune.codegen.known_objects import KERNELS
 from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import Target
 from relay_tune.runtime.target_machine import machine_of
@@ -41,7 +45,8 @@ def run_tensors(
     chosen = schedule or plan.default_schedule(machine_of(target), 1)
     scheduled = apply_schedule(plan, chosen)
     arrays = _arrays(scheduled, feeds)
-    image = compile_text(module_text(scheduled.kernels, target), target)
+    text = module_text(scheduled.kernels, target)
+    image = KERNELS.object_of(text, target, lambda text: compile_text(text, target))
     code = LoadedCode([image], [kernel.name for kernel in scheduled.kernels])
     for kernel in scheduled.kernels:
         types = [ctypes.c_void_p] * len(kernel.arguments) + [ctypes.c_int64] * 2
