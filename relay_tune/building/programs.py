@@ -41,6 +41,7 @@ from relay_tune.codegen.processor_features import required_features
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.layout_tables import STATIC_COUNT
 from relay_tune.codegen.programs.program_text import program_text
+from relay_tune.codegen.programs.session_object import plain_functions
 from relay_tune.codegen.target import Target
 from relay_tune.first_order.in_place_outputs import (
     possible_in_place,
@@ -168,11 +169,11 @@ class _ProgramCode:
         )
 
     def objects(self) -> tuple[bytes, ...]:
-        """The object files of the regions' jobs, and of the program itself."""
+        """The object files of the regions' jobs, of the program itself, and what it links."""
         target = self._target
         own = PROGRAMS.object_of(self._text.text, target, lambda t: compile_optimized(t, target))
         jobs = KERNELS.object_of(self._writer.text, target, lambda t: compile_text(t, target))
-        return jobs, own
+        return (jobs, own, plain_functions(target)) if self._text.is_plain else (jobs, own)
 
     def compiled(self, objects: tuple[bytes, ...]) -> CompiledFunctions:
         """The program with all object files, those of kernels first."""

@@ -14,7 +14,12 @@ from relay_tune.codegen.programs.function_text import function_text
 from relay_tune.codegen.programs.index_check_writer import index_messages
 from relay_tune.codegen.programs.layout_tables import layout_tables_text
 from relay_tune.codegen.programs.module_writer import ModuleWriter
-from relay_tune.codegen.programs.queue_functions import QueueLayout, add_empty_queue, add_queue
+from relay_tune.codegen.programs.queue_functions import (
+    QueueLayout,
+    add_empty_queue,
+    add_nothing_to_forget,
+    add_queue,
+)
 from relay_tune.codegen.programs.queue_steps import (
     QueuedKernel,
     queued_kernel,
@@ -36,10 +41,17 @@ ENTRY_SYMBOL = "relay_tune_call_main"
 
 @dataclass(frozen=True, slots=True)
 class ProgramText:
-    """An LLVM module, and the messages of the errors from FIRST_MESSAGE on."""
+    """An LLVM module.
+
+    Attributes:
+        text: the module.
+        messages: those of the errors from FIRST_MESSAGE on.
+        is_plain: whether the functions of plain programs (`session_object`) have to be linked.
+    """
 
     text: str
     messages: tuple[str, ...]
+    is_plain: bool
 
 
 def program_text(
@@ -67,9 +79,9 @@ def program_text(
     native = NativeModule()
     native.include(heap_part())
     native.include(append_part())
-    if not program.layouts:
-        add_drop_tensor(native)
-    add_stack(native, triple, has_calls)
+    is_plain = not (program.layouts or has_calls or queued)
+    if not is_plain:
+        _add_own_parts(native, program, triple, has_calls, bool(queued))
     if queued:
         add_queue(native, _queue_layout(module, queued))
     else:
@@ -93,7 +105,22 @@ def program_text(
     ):
         native.add(text)
     add_entry(native, ENTRY_SYMBOL)
-    return ProgramText(native.text(triple), tuple(module.messages))
+    return ProgramText(native.text(triple), tuple(module.messages), is_plain)
+
+
+def _add_own_parts(
+    native: NativeModule,
+    program: FirstOrderProgram,
+    triple: str,
+    has_calls: bool,
+    has_queue: bool,
+) -> None:
+    """What plain programs have in common, as this program needs it."""
+    if not program.layouts:
+        add_drop_tensor(native)
+    add_stack(native, triple, has_calls)
+    if not has_queue:
+        add_nothing_to_forget(native)
 
 
 def _session_bytes(kernels: Sequence[QueuedKernel], module: ModuleWriter) -> int:

@@ -85,10 +85,15 @@ class QueueLayout:
 
 
 def add_empty_queue(module: NativeModule) -> None:
-    """The functions of a program in which no kernel waits."""
-    for callee in (RUN_QUEUE, FORGET_QUEUE):
-        with module.define(callee):
-            pass
+    """The function that programs call, where no kernel waits; it leaves nothing behind."""
+    with module.define(RUN_QUEUE):
+        pass
+
+
+def add_nothing_to_forget(module: NativeModule) -> None:
+    """The function that sessions call, where no kernel waits."""
+    with module.define(FORGET_QUEUE):
+        pass
 
 
 def add_queue(module: NativeModule, layout: QueueLayout) -> None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relay_tune.codegen.builder.native_module import NativeModule
-from relay_tune.codegen.builder.signature import Signature, function, internal
+from relay_tune.codegen.builder.signature import Signature, function
 from relay_tune.codegen.programs.session import (
     SAVED_STACK,
     STACK_BYTES,
@@ -36,8 +36,8 @@ from relay_tune.targets.registry import BUILT_IN, architecture_of
 MAP_STACK = function("i1", "relay_tune_map_stack", "ptr")
 UNMAP_STACK = function("void", "relay_tune_unmap_stack", "ptr")
 
-ENTER = internal("void", "relay_tune_enter", "ptr", "ptr", attributes="noinline nounwind")
-_ABORT = internal("void", "relay_tune_abort", "ptr", attributes="noinline noreturn nounwind")
+ENTER = function("void", "relay_tune_enter", "ptr", "ptr", attributes="noinline nounwind")
+_ABORT = function("void", "relay_tune_abort", "ptr", attributes="noinline noreturn nounwind")
 MMAP = function("ptr", "mmap", "ptr", "i64", "i32", "i32", "i32", "i64")
 MUNMAP = function("i32", "munmap", "ptr", "i64")
 _SETJMP = function("i32", "_setjmp", "ptr", attributes="returns_twice nounwind")
@@ -59,7 +59,7 @@ def add_stack(module: NativeModule, triple: str, has_calls: bool) -> None:
         module.add(_switch_text(triple))
         _add_own_stack(module, _LINUX_FLAGS if "linux" in triple else _DARWIN_FLAGS)
     else:
-        _add_callers_stack(module)
+        add_callers_stack(module)
 
 
 def _switch_text(triple: str) -> str:
@@ -101,7 +101,8 @@ def _add_own_stack(module: NativeModule, flags: int) -> None:
         code.call(MUNMAP, top.offset(-STACK_BYTES), STACK_BYTES)
 
 
-def _add_callers_stack(module: NativeModule) -> None:
+def add_callers_stack(module: NativeModule) -> None:
+    """The four functions of programs that run on their caller's stack."""
     with module.define(ENTER) as code:
         session, function_ = code.parameters
         buffer = code.stack_slot(JUMP_BUFFER_BYTES, 16)

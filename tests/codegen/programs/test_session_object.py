@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
+from relay_tune.building.build import build
 from relay_tune.building.program_form import program_module
 from relay_tune.building.programs import compile_program
 from relay_tune.codegen.programs.compiled import CompiledFunctions
-from relay_tune.codegen.programs.session_object import object_functions, session_object
+from relay_tune.codegen.programs.session_object import (
+    object_functions,
+    plain_functions,
+    session_object,
+)
 from relay_tune.codegen.target import native_target
 from relay_tune.frontend.relay_text import parse
 from relay_tune.runtime.native_session import load_functions
 from relay_tune.typing.infer import infer_types
 
+NETWORK = "def @main(%x: Tensor[(3, 2), float32]) { nn.softmax(%x) }"
+CALLS = """
+def @f(%n: int32) -> int32 { if (%n < 1) { 0 } else { %n + @f(%n - 1) } }
+def @main(%n: int32) { @f(%n) }
+"""
 TENSORS = "def @main(%b: bool, %x: Tensor[(2), float32]) { if (%b) { exp(%x) } else { %x } }"
 LISTS = """
 type List[A] { Cons(A, List[A]), Nil }
@@ -28,6 +41,20 @@ def test_the_code_of_sessions_is_the_same_for_all_programs() -> None:
     sessions = session_object(native_target())
     assert tensors.objects[-1] is sessions and lists.objects[-2] is sessions
     assert lists.objects[-1] is object_functions(native_target())
+
+
+@pytest.mark.parametrize(("text", "is_plain"), [(NETWORK, True), (CALLS, False), (LISTS, False)])
+def test_plain_programs_share_the_code_of_stack_queue_and_counts(text: str, is_plain: bool) -> None:
+    shared = plain_functions(native_target())
+    assert [each is shared for each in compiled(text).objects].count(True) == is_plain
+
+
+def test_plain_programs_and_others_run_beside_each_other() -> None:
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    network, calls = (build(parse(text), threads=1) for text in (NETWORK, CALLS))
+    for _ in range(2):
+        np.testing.assert_allclose(np.sum(network(x), axis=1), 1, rtol=1e-6)
+        assert calls(np.int32(4)) == 10
 
 
 def test_values_are_made_and_read_where_some_are_passed() -> None:
