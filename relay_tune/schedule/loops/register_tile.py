@@ -11,7 +11,9 @@ run along the lanes instead (`lane_tile`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial, reduce
+from itertools import product
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loops.lane_tile import LaneTile
@@ -29,9 +31,9 @@ from relay_tune.schedule.loops.tile_sums import TileSums
 from relay_tune.schedule.loops.write_order import write_order
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import axis_affine
-from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor
+from relay_tune.tensor.expression import Axis, Binary, Load, Scalar, Tensor, binary
 from relay_tune.tensor.loops import Allocate, Block, Branch, Statement, Store
-from relay_tune.tensor.walk import axes_of, loads, replace_nodes, substitute
+from relay_tune.tensor.walk import axes_of, loads, replace_nodes, sub_expressions, substitute
 
 
 class RegisterTile:
@@ -132,14 +134,13 @@ class RegisterTile:
         return Block((self.cells.over(bindings, self._element), fetched))
 
     def _elements_inside(self, bindings: dict[Axis, TilePosition]) -> Statement:
-        """A tile of which some places may not be stored: as any other where its last one is.
+        """A tile of which some places may not be stored: as any other where all of them are.
 
         Else all are computed before any is stored: they share most of what they compute.
         """
         nest, inside = self.nest, self.nest.inside
         assert inside is not None
         values = self.cells.registers(bindings, nest.result.dtype)
-        last = {axis: tile.base + (tile.extent - 1) for axis, tile in bindings.items()}
 
         def computed(point: Point) -> Statement:
             return Store(values, point.cell, substitute(nest.result, point.values))
@@ -152,7 +153,7 @@ class RegisterTile:
         parts = self.cells.over(bindings, computed), self.cells.over(bindings, stored)
         at_end = Allocate(values, Block(parts))
         whole = self.cells.over(bindings, self._element)
-        return Branch(substitute(inside, last), whole, at_end)
+        return Branch(_whole_inside(inside, bindings), whole, at_end)
 
     def _element(self, point: Point) -> Statement:
         return self._store(point, None)
@@ -169,3 +170,23 @@ class RegisterTile:
             result = replace_nodes(result, own)
         index = substitute(self.nest.index, point.values)
         return Store(self.nest.target, (index,), substitute(result, point.values))
+
+
+def _whole_inside(inside: Scalar, bindings: Mapping[Axis, TilePosition]) -> Scalar:
+    """Whether all places of a tile are inside.
+
+    Along an axis the last place is the farthest one, but where it counts the tiles of several rows:
+    the next row begins where the one before ends.
+    """
+    turning = {
+        axis
+        for node in sub_expressions(inside)
+        if isinstance(node, Binary) and node.operation in ("floordiv", "floormod")
+        for axis in axes_of(node)
+    }
+    places = []
+    for axis, tile in bindings.items():
+        first = 0 if axis in turning else tile.extent - 1
+        places.append([tile.base + place for place in range(first, tile.extent)])
+    corners = (dict(zip(bindings, each, strict=True)) for each in product(*places))
+    return reduce(partial(binary, "and"), (substitute(inside, corner) for corner in corners))

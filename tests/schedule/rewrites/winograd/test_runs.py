@@ -1,9 +1,13 @@
 """Winograd's filtering in runs of tiles, which no count of tiles has to be a multiple of."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from relay_tune.errors import InputError
 from relay_tune.ir.dim import Symbol
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.winograd.blocks import TileElement, TileRuns, run_lengths
@@ -16,14 +20,15 @@ from relay_tune.tensor.size import symbolic_size
 from tests.schedule.convolutions import (
     EPILOGUES,
     convolution_program,
+    feeds_and_result,
     filtering_of,
     plan_schedule,
     relative_error,
     tolerance_of,
     winograds,
 )
-from tests.schedule.offered import algorithms
-from tests.schedule.running import runnable_targets
+from tests.schedule.offered import algorithms, plan_of
+from tests.schedule.running import run_schedule, runnable_targets
 
 
 def test_tiles_lie_one_after_the_other():
@@ -91,6 +96,24 @@ def test_native_code_agrees(number, epilogue, dilation):
     program = convolution_program(shape, epilogue=epilogue, dilation=dilation)
     target = runnable_targets()[0]
     assert relative_error(program, algorithm, target, 2) <= tolerance_of(algorithm)
+
+
+@pytest.mark.parametrize("dilation", [1, 2])
+def test_register_tiles_go_on_in_the_next_row(dilation):
+    """What a tile of eight columns of tiles has behind a row is not stored in the next one."""
+    program = convolution_program((1, 20, 21, 16, 16), dilation=dilation)
+    plan = plan_of(program).with_algorithm(WINOGRAD(tile=4, run=24))
+    target = runnable_targets()[0]
+    schedule = plan.default_under_algorithm(machine_of(target), 1)[1]
+    choices = [
+        choice if nest.inside is None else replace(choice, tile=(8, *choice.tile[1:]))
+        for nest, choice in zip(plan.nests, schedule.choices, strict=True)
+    ]
+    assert any(nest.inside is not None for nest in plan.nests)
+    feeds, expected = feeds_and_result(program)
+    feeds |= plan.program.constant_arrays()
+    (found,) = run_schedule(plan, replace(schedule, choices=tuple(choices)), target, feeds)
+    assert np.abs(found - expected).max() <= 1e-5 * np.abs(expected).max()
 
 
 def test_unknown_runs_are_refused():
