@@ -96,8 +96,8 @@ class PendingStores:
     def _write(self, buffer: Tensor, start: Affine, shape: Lanes, row: list[str]) -> None:
         """Store vectors whose first lanes lie beside each other from `start` on."""
         element, size = memory_type(buffer.dtype), len(row)
-        if 1 < size == shape.stride <= MOST_IN_TURNS and shape.active == shape.lanes:
-            self._write_at(buffer, start, size * shape.lanes, self._in_turns(element, shape, row))
+        if 1 < size == shape.stride <= MOST_IN_TURNS:
+            self._write_at(buffer, start, size * shape.active, self._in_turns(element, shape, row))
             return
         turned = transposed(self._writer, element, shape.lanes, row)
         for lane in range(shape.active):
@@ -119,10 +119,10 @@ class PendingStores:
     def _in_turns(self, element: str, shape: Lanes, row: list[str]) -> str:
         """One vector with the first lanes of all vectors, then their second lanes, and so on."""
         whole = joined(self._writer, element, shape.lanes, row)
-        lanes = range(shape.lanes)
-        order = [vector * shape.lanes + lane for lane in lanes for vector in range(len(row))]
+        lanes, vectors = range(shape.active), range(len(row))
+        order = [vector * shape.lanes + lane for lane in lanes for vector in vectors]
         pair = (whole, "poison")
-        return shuffled(self._writer, element, len(order), pair, order)
+        return shuffled(self._writer, element, shape.lanes * len(row), pair, order)
 
 
 def _rows(vectors: dict[int, str]) -> list[tuple[int, list[str]]]:

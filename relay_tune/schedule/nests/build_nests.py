@@ -19,7 +19,7 @@ from relay_tune.schedule.nests.index_divisions import split_divisions
 from relay_tune.schedule.nests.inline import Stage
 from relay_tune.schedule.nests.nest import Nest, fuse_axes, with_roots
 from relay_tune.schedule.nests.open_periods import with_whole_periods
-from relay_tune.schedule.nests.operation_count import selects_by_short_rows
+from relay_tune.schedule.nests.operation_count import places_share, selects_by_short_rows
 from relay_tune.schedule.nests.regions import Region, regions_of, whole_periods
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Load, Reduce, Scalar, Tensor, index_value
@@ -60,7 +60,8 @@ def _stage_nests(
         own = Stage(stage.tensor, stage.axes, accumulator[()])
         return [_nest(own, own.axes, own.axes, own.body, stage.body, accumulator, flat)]
     if joining is None:
-        if selects_by_short_rows(stage.axes, stage.body):
+        written = stage.axes, stage.body
+        if selects_by_short_rows(*written) or places_share(*written):
             return [_elementwise_nest(stage, Region(stage.axes, stage.axes, stage.body), flat)]
         joining = Joining(regions_of(stage.axes, stage.body), ())
     by_tensor = {reduction.tensor: reduction for reduction in joining.reductions}

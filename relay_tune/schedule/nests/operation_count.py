@@ -19,13 +19,17 @@ from relay_tune.tensor.expression import (
     Select,
     Unary,
     Word,
+    literal,
 )
 from relay_tune.tensor.size import is_symbolic
-from relay_tune.tensor.walk import axes_of, operands, sub_expressions
+from relay_tune.tensor.walk import axes_of, loads, operands, replace_nodes, sub_expressions
 
 MAXIMUM_WRITTEN_OUT = 8
 MAXIMUM_WRITTEN_POINTS = 64
 """Places that a tile may cover on one axis, and on all, for the sake of selects."""
+
+MUCH = 4.0
+"""Vector instructions that places share from which on they are not computed apart."""
 
 UNARY = {
     **dict.fromkeys("neg abs not floor ceil trunc round bitnot isnan".split(), 1.0),
@@ -57,7 +61,7 @@ def written_out_axes(nest: Nest) -> frozenset[Axis]:
     tests = Counter(
         axis
         for condition in conditions
-        for axis in dict.fromkeys(axes_of(condition))
+        for axis in dict.fromkeys(_deciding_axes(condition))
         if axis in nest.axes and axis.extent <= MAXIMUM_WRITTEN_OUT
     )
     found, points = set[Axis](), 1
@@ -71,6 +75,12 @@ def written_out_axes(nest: Nest) -> frozenset[Axis]:
     return frozenset(found)
 
 
+def _deciding_axes(condition: Scalar) -> tuple[Axis, ...]:
+    """The axes that decide a condition by their places: elements that are read decide for all."""
+    read: dict[Scalar, Scalar] = {load: literal(0, load.dtype) for load in loads(condition)}
+    return axes_of(replace_nodes(condition, read))
+
+
 def selects_by_short_rows(axes: Sequence[Axis], body: Scalar) -> bool:
     """Whether only places in short rows decide the selects of elements that are stored row by row.
 
@@ -82,6 +92,30 @@ def selects_by_short_rows(axes: Sequence[Axis], body: Scalar) -> bool:
         return False
     conditions = [node.condition for node in sub_expressions(body) if isinstance(node, Select)]
     return bool(conditions) and set(axes_of(*conditions)) == {axes[-1]}
+
+
+def places_share(axes: Sequence[Axis], body: Scalar) -> bool:
+    """Whether short axes alone decide selects of elements that compute much of the same.
+
+    Their places are then written out side by side, not each in a nest of its own.
+    """
+    selects = [node for node in sub_expressions(body) if isinstance(node, Select)]
+    told = {node: set(_deciding_axes(node.condition)) for node in selects}
+    deciding = set[Axis]().union(*told.values())
+    if not deciding or any(
+        is_symbolic(a.extent) or a.extent > MAXIMUM_WRITTEN_OUT for a in deciding
+    ):
+        return False
+    others = [axis.extent for axis in axes if axis not in deciding]
+    if any(map(is_symbolic, others)) or max(others, default=1) <= MAXIMUM_WRITTEN_OUT:
+        return False
+    return any(_shared_instructions(node) >= MUCH for node in selects if told[node])
+
+
+def _shared_instructions(node: Select) -> float:
+    """Vector instructions that both alternatives of a select need."""
+    either = sub_expressions(node.if_true), sub_expressions(node.if_false)
+    return sum(instructions(each) for each in set(either[0]).intersection(either[1]))
 
 
 def operation_count(root: Scalar, *, reduced: bool) -> float:

@@ -13,6 +13,7 @@ from relay_tune.schedule.intrinsics.choices import tile_alternatives
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.schedule import MAXIMUM_TILE_POINTS
 from relay_tune.schedule.space.vector_axes import vector_choices
+from relay_tune.tensor.expression import Load
 
 TILE_EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16)
 INDEPENDENT_EXTENTS = (1, 2, 3, 4)
@@ -71,18 +72,21 @@ def _vector_extent(nest: Nest, vector: tuple[int, int]) -> int:
 def _tiled_axes(analysis: NestAnalysis) -> list[int]:
     """Axes that may have several points in a register tile: the last ones with reuse.
 
-    Without a reduction, those along which some elements lie beside each other, if others do not.
+    Where nothing is multiplied, those along which some elements lie beside each other, if others do
+    not: they are transposed in registers.
     """
     nest = analysis.nest
-    if nest.body is None:
-        forms = [analysis.store_form, *(access.form for access in analysis.result_accesses)]
+    if nest.body is None or isinstance(nest.body, Load):
+        read = (*analysis.body_accesses, *analysis.result_accesses)
+        forms = [analysis.store_form, *(access.form for access in read)]
         contiguous = [
             place
             for place, axis in enumerate(nest.axes)
             if axis not in analysis.written_out
             and any(form is not None and form.coefficient(axis) == 1 for form in forms)
         ]
-        return contiguous if len(contiguous) > 1 else []
+        if nest.body is None or len(contiguous) > 1:
+            return contiguous if len(contiguous) > 1 else []
     around = _around_windows(analysis)
     reusing = [
         place
@@ -160,9 +164,10 @@ def _orders(analysis: NestAnalysis) -> Iterator[tuple[int, ...]]:
 def _orders_as_read(analysis: NestAnalysis) -> Iterator[tuple[int, ...]]:
     """The orders in which the axes of what a nest without a reduction reads follow each other."""
     axes = analysis.nest.axes
+    moving = [a for a in axes if a.extent > 1 and a not in analysis.written_out]
     for access in analysis.result_accesses:
         form = access.form
-        if form is not None and all(form.coefficient(axis) > 0 for axis in axes if axis.extent > 1):
+        if form is not None and all(form.coefficient(axis) > 0 for axis in moving):
             yield tuple(sorted(range(len(axes)), key=lambda n: -form.coefficient(axes[n])))
 
 

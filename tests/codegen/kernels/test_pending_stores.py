@@ -1,4 +1,4 @@
-"""Stores of lanes that lie apart, where sizes are known at run time only."""
+"""Stores of lanes that lie apart: where sizes are known at run time only, and side by side."""
 
 import re
 
@@ -9,10 +9,10 @@ import relay_tune as rt
 from relay_tune.codegen.kernels.kernel_writer import write_kernel
 from relay_tune.ir.dim import Symbol
 from relay_tune.tensor.expression import Axis
-from relay_tune.tensor.loops import Kernel, LoopKind, Store
+from relay_tune.tensor.loops import Kernel, LoopKind, Statement, Store
 from relay_tune.tensor.size import symbolic_size
 from relay_tune.transform.bind_parameters import BindParameters
-from tests.codegen.running import argument, loop
+from tests.codegen.running import argument, check, loop
 
 WIDTH = symbolic_size(Symbol("w"), 64)
 CHANNELS = 8
@@ -54,3 +54,18 @@ def test_channels_first_results_of_dynamic_images(shape: tuple[int, int], channe
     bound = BindParameters({"k": kernel})(module)
     found = rt.build(bound, threads=2)(x)
     np.testing.assert_allclose(found, rt.interpret(bound, x), rtol=0, atol=2e-4)
+
+
+@pytest.mark.parametrize(("dtype", "group", "lanes"), [("uint16", 2, 16), ("uint8", 4, 16)])
+def test_vectors_side_by_side_are_stored_as_one(dtype: str, group: int, lanes: int) -> None:
+    lane, number = Axis("lane", lanes), Axis("number", group)
+    x, y = argument("x", lanes * group, dtype), argument("y", lanes * group, dtype)
+    body: Statement = Store(y, (lane * group + number,), x[number * lanes + lane])
+    body = loop(lane, body, kind=LoopKind.VECTOR)
+    body = loop(number, body, kind=LoopKind.UNROLLED)
+    kernel = Kernel("kernel", (x, y), (x, y), body)
+    stored = re.findall(r"store <(\d+) x i\d+>", write_kernel(kernel).text)
+    assert stored == [str(lanes * group)]
+    values = np.arange(lanes * group, dtype=dtype)
+    found = check(body, {x: values, y: np.zeros_like(values)})[y]
+    np.testing.assert_array_equal(found, values.reshape(group, lanes).T.ravel())

@@ -2,12 +2,17 @@
 
 import pytest
 
-from relay_tune.schedule.nests.operation_count import operation_count, written_out_axes
+from relay_tune.schedule.nests.operation_count import (
+    operation_count,
+    places_share,
+    written_out_axes,
+)
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
-from relay_tune.tensor.expression import Axis, Binary, unary
-from relay_tune.tensor.tensor import input_tensor
+from relay_tune.tensor.expression import Axis, Binary, binary, select, unary
+from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
+from tests.schedule.nest_spaces import only_nest
 
 
 @pytest.mark.parametrize("size", [7, 14, 27, 31])
@@ -42,3 +47,29 @@ def test_what_asks_for_bits_of_a_float_is_no_call_of_a_function(operation, count
     x = input_tensor("x", (4,), "float32")[Axis("i", 4)]
     assert operation_count(unary(operation, x), reduced=False) == count
     assert operation_count(unary("tanh", x), reduced=False) > 2 * count
+
+
+def test_elements_decide_for_no_axis():
+    x = input_tensor("x", (3, 64), "float32")
+    clipped = compute("y", (64, 3), lambda i, j: select(binary("lt", x[j, i], 1.0), x[j, i], 1.0))
+    assert written_out_axes(only_nest(clipped)) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("places", "much", "shared"),
+    [(2, True, True), (2, False, False), (9, True, False)],
+    ids=["a number and its rest", "nothing in common", "a long axis"],
+)
+def test_places_that_compute_much_of_the_same_are_side_by_side(places, much, shared):
+    x = input_tensor("x", (64, 64), "float32")
+
+    def part(number, i, j):
+        first = unary("exp", x[i, j])
+        rest = first - x[i, j] if much else x[i, j] * 2.0
+        return select(binary("lt", number, 1), first, rest)
+
+    stage = compute("parts", (places, 64, 64), part)
+    assert places_share(stage.axes, stage.body) is shared
+    if shared:
+        nest = only_nest(stage)
+        assert [axis.extent for axis in written_out_axes(nest)] == [places]

@@ -237,3 +237,14 @@ def test_short_rows_are_reduced_several_at_a_time():
     assert space.estimate(chosen).compute_cycles < 0.5 * space.estimate(one).compute_cycles
     odd = space.estimate(replace(chosen, tile=(9,))).compute_cycles  # as many shuffles as 16
     assert space.estimate(replace(chosen, tile=(8,))).compute_cycles < odd
+
+
+def test_sums_that_are_stored_transposed_have_tiles_of_squares():
+    x, part = input_tensor("x", (8, 64, 48), "float32"), Axis("part", 8)
+    total = compute("y", (48, 64), lambda i, o: reduce("sum", [part], x[part, o, i]))
+    space = space_of(only_nest(total), AVX512)
+    values = dict(zip(space.names, space.values, strict=True))
+    assert {16} <= set(values["tile0"]) & set(values["tile1"])
+    choice = default_choice(space)
+    rows = [n for place, n in enumerate(choice.tile) if place != choice.vector]
+    assert rows[0] > 1

@@ -293,9 +293,11 @@ def _pieces(value: Scalar, parts: int) -> list[Scalar]:
     found: list[Scalar] = []
     rest = value
     for _ in range(parts - 1):
-        is_large = binary("gt", unary("abs", rest), float(LARGEST))
-        bound = select(unary("isinf", rest), literal(1.0, rest.dtype), float(LARGEST))
-        found.append(cast(select(is_large, unary("sign", rest) * bound, rest), "bfloat16"))
+        largest = literal(float(LARGEST), rest.dtype)
+        bound = select(binary("lt", rest, 0.0), -largest, largest)
+        near = select(binary("gt", unary("abs", rest), largest), bound, rest)
+        first = select(unary("isinf", rest), near * float(1 / LARGEST), near)
+        found.append(cast(first, "bfloat16"))
         rest = rest - cast(found[-1], "float32")
     return [*found, cast(rest, "bfloat16")]
 
