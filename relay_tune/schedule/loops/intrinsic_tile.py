@@ -26,6 +26,8 @@ from relay_tune.schedule.loops.loop_shapes import loop_over
 from relay_tune.schedule.loops.open_axes import EdgeTile, edge_tiles, register_tiles
 from relay_tune.schedule.loops.packed_loads import PackedLoad
 from relay_tune.schedule.loops.prefetch.fetch import Fetch, Turns
+from relay_tune.schedule.loops.prefetch.limits import MOST_LINES_BESIDE_MATRICES
+from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
 from relay_tune.schedule.loops.prefetch.right_operands import (
     Progress,
     first_round,
@@ -59,8 +61,11 @@ class IntrinsicTile:
     `progress` is how far the thread is that computes them.
     """
 
-    def __init__(self, match: IntrinsicMatch, choice: TileChoice) -> None:
+    def __init__(
+        self, match: IntrinsicMatch, choice: TileChoice, beside: Sequence[TouchedRows] = ()
+    ) -> None:
         nest = match.nest
+        self.beside = beside
         self.nest = nest
         self.match = match
         self.choice = choice
@@ -140,6 +145,9 @@ class IntrinsicTile:
         if self.sharing is not None:
             limits = first_round(match, self.choice, outer, self.progress)
             step = _interleaved(step, next_blocks(match, self.sharing, at, outer, columns, limits))
+        turns, most = Turns((*outer, *self.steps)), MOST_LINES_BESIDE_MATRICES
+        for each in self.beside:
+            step += [fetch.statement for fetch in each.shares(turns, most=most)]
         if beside is not None:
             step.append(beside)
         body: Statement = Block(tuple(step))

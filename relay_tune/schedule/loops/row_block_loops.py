@@ -48,11 +48,12 @@ def points(blocks: RowBlocks) -> int:
 
 
 def _around(numbers: Sequence[Axis], body: Statement, blocks: RowBlocks) -> Statement:
-    if nominal(points(blocks)) >= SERIAL_POINTS and blocks.blocks != 1:
-        return parallel_loop(numbers, body)
-    for axis in reversed(numbers):
+    is_large = nominal(points(blocks)) >= SERIAL_POINTS and blocks.blocks != 1
+    apart = len(numbers) if blocks.apart is None else blocks.apart
+    shared = numbers[:apart] if is_large else ()
+    for axis in reversed(numbers[len(shared) :]):
         body = loop_over(axis, body)
-    return body
+    return parallel_loop(shared, body) if shared else body
 
 
 def _from(base: Axis, first: Scalar, body: Statement) -> Statement:

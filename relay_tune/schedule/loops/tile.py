@@ -74,7 +74,8 @@ def tile_nest(
     match = intrinsic_match(nest)
     choice = open_choice(choice, nest.axes, nest.reduction)
     if match is not None:
-        tile = IntrinsicTile(match, of_whole_registers(choice, match))
+        beside = [each for each in for_others if isinstance(each, TouchedRows)]
+        tile = IntrinsicTile(match, of_whole_registers(choice, match), beside)
         return TiledNest(tile.configured(_Tiler(nest, tile.choice, tile).run().body))
     return _Tiler(nest, choice, RegisterTile(nest, choice, constants, for_others)).run()
 

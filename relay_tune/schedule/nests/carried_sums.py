@@ -52,10 +52,19 @@ def with_carried_sum(nest: Nest, steps: int) -> Nest:
             reduction.append(step)
         at = part * length if count > 1 else index_value(0)
         own[axis] = at + step if length > 1 else at
+    roots = [simplify(root, own) for root in nest.roots]
+    cut = with_roots(nest, roots, nest.axes, [*carried, *reduction])
+    return carrying(cut, carried)
+
+
+def carrying(nest: Nest, carried: Sequence[Axis]) -> Nest:
+    """The nest with some axes of its sum around its tiles: it adds to what it has stored."""
+    if not carried:
+        return nest
     place = _first_that_shares(nest)
     axes = (*nest.axes[:place], *carried, *nest.axes[place:])
-    roots = [simplify(root, own) for root in nest.roots]
-    cut = with_roots(nest, roots, axes, reduction)
+    steps = [axis for axis in nest.reduction if axis not in carried]
+    cut = with_roots(nest, nest.roots, axes, steps)
     earlier = Load(nest.target, (nest.index,), dtype=nest.target.dtype)
     number: Scalar = index_value(0)
     for part in carried:

@@ -41,7 +41,16 @@ from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.dependencies import tensors_in_order
-from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor, reduce
+from relay_tune.tensor.expression import (
+    Axis,
+    Binary,
+    Load,
+    Reduce,
+    Scalar,
+    Tensor,
+    index_value,
+    reduce,
+)
 from relay_tune.tensor.index import flat_index, simplify
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import is_symbolic
@@ -92,7 +101,7 @@ def _offers(
     stages = [stage for stage in tensors_in_order(program.outputs) if isinstance(stage, Computed)]
     for steps in PART_STEPS:
         worth = stages if steps == PART_STEPS[0] else filter(_is_batch, stages)
-        found = [stage for stage in worth if _parts(stage, steps, constants)]
+        found = [stage for stage in worth if sum_parts(stage, steps, constants)]
         if found:
             yield PartialSums(steps)
         if any(_is_worth_turning(stage) for stage in found):
@@ -103,16 +112,16 @@ def partial_sums_program(program: TensorProgram, parameters: PartialSums) -> Ten
     """The program with its long sums in parts; None if it has none."""
 
     def rewrite(stage: Computed, rewriting: Rewriting) -> Computed | None:
-        parts = _parts(stage, parameters.steps, rewriting.constants)
+        parts = sum_parts(stage, parameters.steps, rewriting.constants)
         if parts is None:
             return None
-        last = _other_column(stage) if parameters.turned else None
+        last = other_column(stage) if parameters.turned else None
         return _in_parts(rewriting.rebuilt(stage), parts, last)
 
     return with_rewritten_stages(program, rewrite)
 
 
-def _parts(stage: Computed, steps: int, constants: Collection[Tensor]) -> tuple[int, ...] | None:
+def sum_parts(stage: Computed, steps: int, constants: Collection[Tensor]) -> tuple[int, ...] | None:
     """How many parts each axis of a stage's sum is cut into; None where it is not worth it."""
     body = stage.body
     if (
@@ -168,7 +177,7 @@ def _tears_lines(load: Load, axes: Sequence[Axis], parts: Sequence[int]) -> bool
     return any(0 < apart < LINE_ELEMENTS for apart in cut)
 
 
-def _other_column(stage: Computed) -> int | None:
+def other_column(stage: Computed) -> int | None:
     """The place of the axis along which an operand lies in a line that has not the last axis."""
     assert isinstance(stage.body, Reduce)
     for load in loads(stage.body.body):
@@ -186,7 +195,7 @@ def _is_worth_turning(stage: Computed) -> bool:
 
     Turned without that, gradients of 3x3 taps took 20.3 in place of 19.1 ms.
     """
-    place = _other_column(stage)
+    place = other_column(stage)
     if place is None or stage.shape[place] < LINE_ELEMENTS:
         return False
     return _is_panel(stage, stage.axes[place]) and not _is_panel(stage, stage.axes[-1])
@@ -206,35 +215,59 @@ def _is_panel(stage: Computed, column: Axis) -> bool:
 
 def _in_parts(stage: Computed, parts: Sequence[int], last: int | None) -> Computed:
     """The stage as the sum of its parts, whose axis `last` comes last; as it stands if None."""
+    return sum_of_parts(stage, part_of_sum(stage, [parts], last), last)
+
+
+def part_of_sum(stage: Computed, cuts: Sequence[Sequence[int]], last: int | None) -> Computed:
+    """The sums over parts of the axes of a stage's sum, the numbers of parts first.
+
+    Each of `cuts` says into how many parts each axis is cut, what one leaves the next cuts again.
+    """
     whole = stage.body
     assert isinstance(whole, Reduce)
-    cut = [(axis, count) for axis, count in zip(whole.axes, parts, strict=True) if count > 1]
-    order = list(range(len(stage.shape)))
-    if last is not None:
-        order.append(order.pop(last))
+    counted = [(axis, count) for cut in cuts for axis, count in zip(whole.axes, cut, strict=True)]
+    counted = [(axis, count) for axis, count in counted if count > 1]
+    order = _order(stage, last)
 
     def part(*places: Scalar) -> Scalar:
-        numbers = places[: len(cut)]
-        given = dict(zip(order, places[len(cut) :], strict=True))
-        at = [given[place] for place in range(len(order))]
-        inner = {axis: Axis(axis.name, axis.extent) for axis in whole.axes}
-        own: dict[Axis, Scalar] = {**inner, **dict(zip(stage.axes, at, strict=True))}
-        for (axis, count), number in zip(cut, numbers, strict=True):
-            length = axis.extent // count
-            inner[axis] = Axis(axis.name, length)
-            own[axis] = number * length + inner[axis] if length > 1 else number
-        steps = tuple(inner[axis] for axis in whole.axes if own[axis] not in numbers)
-        return replace(whole, axes=steps, body=substitute(whole.body, own))
+        given = dict(zip(order, places[len(counted) :], strict=True))
+        own: dict[Axis, Scalar] = {axis: given[place] for place, axis in enumerate(stage.axes)}
+        steps: list[Axis] = []
+        for axis in whole.axes:
+            length, start = axis.extent, index_value(0)
+            for (cut, count), number in zip(counted, places, strict=False):
+                if cut is axis:
+                    length //= count
+                    start = start + number * length
+            own[axis] = start
+            if length > 1 or length == axis.extent:
+                steps.append(Axis(axis.name, length))
+                own[axis] = start + steps[-1]
+        return replace(whole, axes=tuple(steps), body=substitute(whole.body, own))
 
-    counts = [count for _, count in cut]
+    counts = [count for _, count in counted]
     shape = (*counts, *(stage.shape[place] for place in order))
-    partial = compute(f"{stage.name}{PARTS}", shape, part)
+    return compute(f"{stage.name}{PARTS}", shape, part)
+
+
+def sum_of_parts(stage: Computed, partial: Tensor, last: int | None) -> Computed:
+    """What a stage computes as the sum of the results of its parts, which `part_of_sum` orders."""
+    order = _order(stage, last)
+    counts = partial.shape[: len(partial.shape) - len(order)]
 
     def total(*at: Scalar) -> Scalar:
-        numbers = [Axis(axis.name, count) for axis, count in cut]
+        numbers = [Axis("part", count) for count in counts]
         return reduce("sum", numbers, partial[(*numbers, *(at[place] for place in order))])
 
     return compute(stage.name, stage.shape, total)
+
+
+def _order(stage: Computed, last: int | None) -> list[int]:
+    """The places of a stage's axes in the order in which its parts have them."""
+    order = list(range(len(stage.shape)))
+    if last is not None:
+        order.append(order.pop(last))
+    return order
 
 
 def _carried(nest: Nest, parameters: PartialSums) -> Nest:

@@ -15,6 +15,7 @@ from relay_tune.schedule.rewrites.matrix_products.record import (
     BF16_MATRICES,
     BF16X1,
     BF16X3,
+    BF16X3_SUMS,
     BF16X6,
     BYTE_PRODUCTS,
 )
@@ -70,6 +71,7 @@ ALGORITHMS = Algorithms(
     SPLIT,
     STRASSEN,
     BF16X3,
+    BF16X3_SUMS,
     BF16X6,
     BF16X1,
     BF16_MATRICES,

@@ -164,12 +164,16 @@ def _kept_bytes_and_rows(group: RowGroup) -> tuple[int, int]:
 
 
 def _row_counts(nest: Nest) -> Iterator[int]:
-    """Into how many rows a nest's result may be cut: at each of its axes."""
+    """Into how many rows a nest's result may be cut: at each of its axes, or the parts of a sum."""
     form = axis_affine(nest.index)
     if form is None:
         return
     rows = 1
     yield rows
+    if nest.carried:
+        before = nest.axes[: nest.axes.index(nest.carried[-1]) + 1]
+        yield prod(axis.extent for axis in before)
+        return
     for axis in sorted(nest.axes, key=lambda axis: -form.coefficient(axis)):
         rows *= axis.extent
         yield rows
@@ -289,14 +293,28 @@ class _Growth:
 
         A nest that writes only a part of its tensor is the last: no member may read the tensor.
         """
-        if nest.carried or not shared <= self._kept_to_rows:
+        if not shared <= self._kept_to_rows:
             return False
+        if nest.carried:
+            return not shared and self._join_carried(nest)
         stored = self._rows_of(nest, nest.index, nest.target)
         loaded = {rows for tensor in shared for rows in self._loaded_rows(nest, tensor)}
         rows = next(iter(loaded), stored)
         if rows is None or len(loaded) > 1:
             return False
         self._add(nest, rows, stored)
+        return True
+
+    def _join_carried(self, nest: Nest) -> bool:
+        """Take in a nest whose operands are parts of its sum: a row has one of each operand.
+
+        It is the last: no member may read what it adds up over several rows.
+        """
+        loaded = {self._rows_of(nest, each.indices[0], each.tensor) for each in loads(nest.body)}
+        rows = loaded.pop()
+        if rows is None or loaded:
+            return False
+        self._members[nest] = rows
         return True
 
     def _join_in_front(self, nest: Nest) -> None:

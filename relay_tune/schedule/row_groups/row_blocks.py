@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import prod
+from operator import mul
 
 from relay_tune.errors import InputError
 from relay_tune.ir.dtypes import DTYPES
@@ -61,6 +62,7 @@ class RowBlocks:
         buffers: the local tensors.
         last_rows: the rows of a block at the end.
         packed: the constants that the nests read in an order of their own.
+        apart: how many of the loops, the outermost ones, can run in parallel; None if all can.
     """
 
     group: RowGroup
@@ -72,6 +74,7 @@ class RowBlocks:
     buffers: tuple[Buffer, ...]
     last_rows: int
     packed: tuple[PackedConstant, ...] = ()
+    apart: int | None = None
 
     @property
     def whole(self) -> int:
@@ -137,7 +140,17 @@ def row_blocks(group: RowGroup, rows: int, *, rest_together: bool = False) -> Ro
         last=gapped[len(nests) :],
         buffers=local,
         last_rows=rest,
+        apart=_loops_apart(group, extents),
     )
+
+
+def _loops_apart(group: RowGroup, extents: Sequence[int]) -> int | None:
+    """How many of the loops stand around those whose parts of a sum are added up in their order."""
+    for member in group.members:
+        free = prod(row.extent for row in member.rows if row.axis not in member.nest.carried)
+        if member.nest.carried:
+            return list(accumulate(extents, mul, initial=1)).index(free)
+    return None
 
 
 def cut_rows(group: RowGroup, rows: int) -> int:
@@ -194,7 +207,8 @@ def _in_block(
     if rows > 1:
         axes.insert(0, inside)
     roots = [simplify(root, mapping) for root in nest.roots]
-    return fuse_axes(_within_block(with_roots(nest, roots, axes, nest.reduction), places, buffers))
+    inside_block = replace(with_roots(nest, roots, axes, nest.reduction), carried=())
+    return fuse_axes(_within_block(inside_block, places, buffers))
 
 
 def _row_part(row_axis: RowAxis, values: list[Scalar], places: Sequence[Axis]) -> Scalar:

@@ -7,6 +7,9 @@ are no coefficients of a machine, and no fit changes them.
 MOST_LINES = 8
 """For each written-out group of reduction steps; more would take the place of arithmetic."""
 
+MOST_LINES_BESIDE_MATRICES = 32
+"""For each step of a tile on matrix registers, which takes some 200 cycles."""
+
 # Panels of the next tile.
 
 MOST_PANEL_LINES = 16

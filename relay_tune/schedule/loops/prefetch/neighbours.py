@@ -69,12 +69,12 @@ class TouchedRows:
         """The share of a turn; nothing where loops are open or too few."""
         yield from self.shares(Turns((*site.tiles, *site.groups)))
 
-    def shares(self, turns: Turns, waiting: int = 0) -> Iterator[Fetch]:
-        """The same for these turns, of which the first ones are `waiting`."""
+    def shares(self, turns: Turns, waiting: int = 0, most: int = MOST_LINES) -> Iterator[Fetch]:
+        """The same for these turns, of which the first ones are `waiting`, so many lines `most`."""
         if any(is_symbolic(loop.extent) for loop in turns.loops):
             return
         in_turn, limits = turns.divided(self.all_lines, waiting)
-        if in_turn <= MOST_LINES:
+        if in_turn <= most:
             lines = (self._line((turns.number - waiting) * in_turn + n) for n in range(in_turn))
             yield Fetch(tuple((self.tensor, at) for at in lines), limits, for_write=self.for_write)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
+from operator import mul
 
 from relay_tune.machine.pattern import BFLOAT16_PAIRS, TilePattern
 from relay_tune.quick_dataclass import dataclass
@@ -51,6 +54,18 @@ class Form:
     def rounded(self, extent: int) -> int:
         """The steps of the registers that hold so many."""
         return self.blocks(extent) * self.steps
+
+    def along(self, extents: Sequence[int]) -> Form | None:
+        """Registers that begin and end with lines of steps, or parts of lines, half full at least.
+
+        `extents` are those of nested lines of steps. None if there are no such registers.
+        """
+        lines = list(accumulate(reversed(extents), mul))
+        for steps in range(self.pattern.steps, self.pattern.steps // 2 - 1, -self.group):
+            whole = all(line % steps == 0 or steps % line == 0 for line in lines)
+            if whole and lines[-1] % steps == 0:
+                return replace(self, steps=steps)
+        return None
 
     def dividing(self, extent: int) -> Form | None:
         """Registers of equal parts of so many steps; None if these would be less than half full."""

@@ -41,7 +41,7 @@ from relay_tune.tensor.expression import (
     unary,
 )
 from relay_tune.tensor.tensor import Computed, Copy, compute, copy_of
-from relay_tune.tensor.walk import substitute
+from relay_tune.tensor.walk import axes_of, substitute
 
 LARGEST = np.float32(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
 """The largest bfloat16; somewhat larger float32 round to an infinity."""
@@ -144,6 +144,39 @@ def rows_gathered(product: Product, data: Tensor, form: Form) -> LeftOperand:
 
     def at(part: int, step: Scalar) -> Scalar:
         return stored[(part, *rows, step)]
+
+    return LeftOperand(form, stored, steps, at)
+
+
+def rows_in_registers(product: Product, data: Tensor, form: Form) -> LeftOperand:
+    """The parts of all that each row of the product reads, in rows of a register's steps.
+
+    Axes that the weights have as well come first, so that all of a part of a batch lies together.
+    """
+    used, steps = set(axes_of(product.data)), product.steps
+    batch = [axis for axis in product.shared if axis in used]
+    rows = [axis for axis in product.rows if axis in used and axis not in batch]
+    shape = (
+        *(axis.extent for axis in batch),
+        form.parts,
+        prod(axis.extent for axis in steps) // form.steps,
+        *(axis.extent for axis in rows),
+        form.steps,
+    )
+
+    def element(*at: Scalar) -> Scalar:
+        number, block, *places = at[len(batch) :]
+        digits = _digits(block * form.steps + places.pop(), [axis.extent for axis in steps])
+        axes = (*batch, *rows, *steps)
+        known = dict(zip(axes, (*at[: len(batch)], *places, *digits), strict=True))
+        value = data[tuple(substitute(index, known) for index in product.data.indices)]
+        return _part(number, value, form)
+
+    stored = copy_of(compute("parts", shape, element))
+
+    def at(part: int, step: Scalar) -> Scalar:
+        place = step // form.steps, *rows, step % form.steps
+        return stored[(*batch, part, *place)]
 
     return LeftOperand(form, stored, steps, at)
 

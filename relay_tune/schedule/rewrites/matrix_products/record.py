@@ -16,6 +16,13 @@ from relay_tune.schedule.rewrites.matrix_products.form import (
     split_floats_form,
     stored_form,
 )
+from relay_tune.schedule.rewrites.matrix_products.long_sums import (
+    LongSums,
+    carried_parts,
+    grouped_parts,
+    long_sums_program,
+    offered_long_sums,
+)
 from relay_tune.schedule.rewrites.matrix_products.match import match_matrix_product
 from relay_tune.schedule.rewrites.matrix_products.stages import (
     matrix_program,
@@ -112,6 +119,32 @@ BF16X3 = _of_form("bf16x3", TWO_PARTS, rounding=Rounding.MORE, offered=_is_worth
 
 BF16X6 = _of_form("bf16x6", THREE_PARTS, offered=_is_not_worth_rounding)
 """Six products of three parts, as exact as float32."""
+
+
+def _offered_long_sums(
+    program: TensorProgram, nests: Sequence[Step], accuracy: Accuracy
+) -> Iterator[LongSums]:
+    yield from offered_long_sums(program, TWO_PARTS, LARGE_PRODUCTS)
+
+
+def _long_sums_program(program: TensorProgram, parameters: LongSums) -> TensorProgram | None:
+    return long_sums_program(program, parameters, TWO_PARTS)
+
+
+def _carried(nest: Nest, _: LongSums) -> Nest:
+    return carried_parts(replace(nest, pattern=TWO_PARTS.pattern))
+
+
+BF16X3_SUMS = replace(
+    BF16X3,
+    name="bf16x3_sums",
+    offers=_offered_long_sums,
+    parameters=LongSums,
+    rewritten=_long_sums_program,
+    nest=_carried,
+    grouped=grouped_parts,
+)
+"""The same of long sums of arguments, whose parts of both factors are stored part by part."""
 
 
 def _of_bytes(pattern: TilePattern) -> Algorithm:

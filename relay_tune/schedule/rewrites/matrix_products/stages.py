@@ -112,16 +112,16 @@ def matrix_program(program: TensorProgram, form: Form, gathers: bool) -> TensorP
             return None
         columns, count = stage.shape[-1], whole_columns(product, form)
         if count == columns:
-            return _stages(product, rewriting, left_operand(product, rewriting))
+            return product_stages(product, rewriting, left_operand(product, rewriting))
         whole = product.part(0, count)
         left = left_operand(whole, rewriting)
         rest = _last_columns(product, count, rewriting, whole, left)
-        return _joined(_stages(whole, rewriting, left), rest, columns)
+        return _joined(product_stages(whole, rewriting, left), rest, columns)
 
     return with_rewritten_stages(program, rewrite)
 
 
-def _stages(
+def product_stages(
     product: Product, rewriting: Rewriting, left: LeftOperand, weights: Weights | None = None
 ) -> Computed:
     """The product of stages with other operands, and the constants that it reads.
@@ -170,7 +170,7 @@ def _last_columns(
         found = rest.weights(arrays)
         return np.pad(found, [*[(0, 0)] * (found.ndim - 1), (0, missing)])
 
-    sums = _stages(filled, rewriting, own, weights)
+    sums = product_stages(filled, rewriting, own, weights)
     return copy_of(compute(sums.name, sums.shape, lambda *at: sums[at]))
 
 
