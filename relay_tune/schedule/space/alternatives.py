@@ -162,13 +162,19 @@ def _orders(analysis: NestAnalysis) -> Iterator[tuple[int, ...]]:
 
 
 def _orders_as_read(analysis: NestAnalysis) -> Iterator[tuple[int, ...]]:
-    """The orders in which the axes of what a nest without a reduction reads follow each other."""
+    """The orders in which the axes of what a nest without a reduction reads follow each other.
+
+    Axes that are written out stay where they are.
+    """
     axes = analysis.nest.axes
-    moving = [a for a in axes if a.extent > 1 and a not in analysis.written_out]
+    moving = [n for n, axis in enumerate(axes) if axis not in analysis.written_out]
     for access in analysis.result_accesses:
-        form = access.form
-        if form is not None and all(form.coefficient(axis) > 0 for axis in moving):
-            yield tuple(sorted(range(len(axes)), key=lambda n: -form.coefficient(axes[n])))
+        if access.form is None:
+            continue
+        apart = {n: access.form.coefficient(axes[n]) for n in moving}
+        if all(apart[n] > 0 for n in moving if axes[n].extent > 1):
+            ordered = iter(sorted(moving, key=lambda n: -apart[n]))
+            yield tuple(next(ordered) if n in moving else n for n in range(len(axes)))
 
 
 def _unrolls(analysis: NestAnalysis) -> tuple[int, ...]:
