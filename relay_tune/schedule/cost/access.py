@@ -44,6 +44,8 @@ class Near:
         repeats: how often the nests run, one block after the other, with the same constants.
         siblings: how many reductions run in the same loops (see `sibling_reductions`).
         joined: whether the nest is not the first of them.
+        asked_for: what the nest asks for so that others find it near: bytes, and those of all
+            that they are among.
     """
 
     tensors: frozenset[Tensor] = frozenset()
@@ -51,6 +53,7 @@ class Near:
     repeats: int = 1
     siblings: int = 1
     joined: bool = False
+    asked_for: tuple[tuple[int, int], ...] = ()
 
 
 NOTHING_NEAR = Near()

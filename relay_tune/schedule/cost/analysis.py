@@ -226,7 +226,7 @@ def _structure(nest: Nest, constants: frozenset[Tensor], near: Near) -> bytes:
         tuple(numbers[root] for root in nest.roots),
         tuple(nodes),
         tuple(_described(tensor, constants, near) for tensor in tensors),
-        (near.bytes, near.repeats, near.siblings, near.joined),
+        (near.bytes, near.repeats, near.siblings, near.joined, near.asked_for),
     )
     return sha256(repr(structure).encode()).digest()
 

@@ -145,6 +145,8 @@ def memory_from_below(traffic: Traffic) -> Iterator[tuple[float, float]]:
     analysis, machine = traffic.tile.analysis, traffic.machine
     stored = stored_cycles(analysis, machine)
     lines = _lines(traffic.tile) / machine.memories[1].rate
+    for asked, among in analysis.near.asked_for:
+        lines += asked / bandwidth_of(among, machine)
     read, hidden, exposed = [], 0.0, 0.0
     for operand in operands(traffic):
         read.append(operand)

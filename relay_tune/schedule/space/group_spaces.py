@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.machine.machine import Machine
+from relay_tune.machine.machine import LINE_BYTES, Machine
 from relay_tune.schedule.cost.access import Near
+from relay_tune.schedule.intrinsics.match import intrinsic_match
+from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows, fetched_beside
 from relay_tune.schedule.loops.prefetch.next_block import tensors_ahead
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.nests.nominal_nest import nominal_nest
@@ -39,14 +41,33 @@ def group_spaces(
     repeats: float = -(-count // threads) * threads
     if threads == 1:
         repeats -= _missing_blocks(blocks)
-    touched: set[Tensor] = set(blocks.buffers)
+    asking, asked = _asked_beside(blocks, constants)
+    touched: set[Tensor] = {*blocks.buffers, *(each.tensor for each in asked)}
+    amounts = tuple((each.all_lines * LINE_BYTES, _all_bytes(each.tensor)) for each in asked)
     for run in sibling_runs(blocks.nests):
         for place, nest in enumerate(run):
-            tensors = frozenset(touched)
-            near = Near(tensors, working_set, count, len(run), joined=place > 0)
+            own = amounts if nest is asking else ()
+            known = frozenset(touched), working_set, count, len(run)
+            near = Near(*known, joined=place > 0, asked_for=own)
             example = nominal_nest(nest)
             yield nest_space(example, constants, machine, threads, repeats, near)
             touched |= _touched_by_rows(nest, blocks)
+
+
+def _asked_beside(
+    blocks: RowBlocks, constants: frozenset[Tensor]
+) -> tuple[Nest | None, tuple[TouchedRows, ...]]:
+    """What the nest on an intrinsic asks for while vector units are idle, and that nest."""
+    if all(intrinsic_match(nest) is None for nest in blocks.nests):
+        return None, ()
+    places = (*blocks.outer, blocks.base)
+    busiest, touched = fetched_beside(blocks.nests, places, blocks.rows, constants)
+    nest = blocks.nests[busiest]
+    return (None, ()) if intrinsic_match(nest) is None else (nest, touched)
+
+
+def _all_bytes(tensor: Tensor) -> int:
+    return nominal(prod(tensor.shape)) * DTYPES[tensor.dtype].itemsize
 
 
 def _missing_blocks(blocks: RowBlocks) -> float:

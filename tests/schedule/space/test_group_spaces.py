@@ -3,8 +3,10 @@
 import pytest
 
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X3_SUMS
 from relay_tune.schedule.rewrites.rows import ROWS
-from tests.schedule.machines import SERVER
+from tests.schedule.machines import SERVER, TILES
+from tests.schedule.rewrites.matrix_products.test_long_sums import weight_gradient
 from tests.schedule.row_groups.test_groups import softmax_program
 
 
@@ -14,3 +16,14 @@ from tests.schedule.row_groups.test_groups import softmax_program
 def test_a_short_last_block_counts_its_rows_on_one_thread(rows, threads, repeats):
     plan = plan_program(softmax_program(rows, 100)).with_algorithm(ROWS(block=16))
     assert {space.repeats for space in plan.spaces(SERVER, threads)} == {repeats}
+
+
+def test_what_a_product_asks_for_is_charged_there_and_near_for_the_copies():
+    plan = plan_program(weight_gradient(32, 56, 64, 256), BF16X3_SUMS(steps=128))
+    *copies, product, _ = plan.spaces(TILES, 1)
+    asked = dict(product.analysis.near.asked_for)
+    part = 4 * 112 * 64, 4 * 112 * 256
+    assert asked == {bytes_of: 32 * 56 * 56 // 112 * bytes_of for bytes_of in part}
+    for space in copies:
+        assert not space.analysis.near.asked_for
+        assert all(access.is_near for access in space.analysis.result_accesses)
