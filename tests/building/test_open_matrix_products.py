@@ -7,7 +7,12 @@ from relay_tune.building import primitives
 from relay_tune.building.build import build
 from relay_tune.codegen.target import native_target
 from relay_tune.frontend.relay_text import parse
+from relay_tune.machine.machine import Machine
 from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.schedule.plan import Plan, cheapest_schedule
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
+from relay_tune.schedule.rewrites.matrix_products import blocks, record
+from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.bind_parameters import BindParameters
 from tests.building.open_programs import floats
 
@@ -50,6 +55,33 @@ CASES = {
     ),
     "bytes": (BYTES, (256, 256), [(n, m, 256) for n, m in ((1, 1), (1, 17), (3, 5), (2, 40))]),
 }
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("case", ["dense", "two sizes", "images", "whole registers"])
+def test_any_number_of_rows_in_blocks(
+    case: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "FAR_BYTES", 0)
+    monkeypatch.setattr(record, "LARGE_PRODUCTS", 0)
+    chosen: list[AppliedAlgorithm] = []
+
+    def in_blocks(plan: Plan, machine: Machine, threads: int) -> tuple[float, Schedule]:
+        known = [each for each in plan.algorithms_on(machine) if "block=" in str(each)]
+        chosen.extend(known)
+        return cheapest_schedule(
+            [plan.with_algorithm(each) for each in known] or [plan], machine, threads
+        )
+
+    monkeypatch.setattr(Plan, "_cheapest", in_blocks)
+    text, weights, shapes = CASES[case]
+    module = BindParameters({"w": floats(*weights)})(parse(text))
+    model = build(module, threads=threads)
+    assert chosen
+    for shape in (*shapes, tuple(130 if each == shapes[0][0] else each for each in shapes[0])):
+        x = floats(*shape)
+        expected = np.asarray(interpret(module, x))
+        np.testing.assert_allclose(model(x), expected, rtol=0, atol=2e-5 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -17,6 +17,8 @@ MATRIX_PRODUCTS = {
     BF16X1(gathered=True): (1, True),
     BF16X3(): (2, False),
     BF16X3(gathered=True): (2, True),
+    BF16X3(block=16): (2, False),
+    BF16X3(gathered=True, block=8): (2, True),
     BF16X6(): (3, False),
     BF16X6(gathered=True): (3, True),
 }

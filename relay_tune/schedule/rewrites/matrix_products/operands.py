@@ -86,11 +86,17 @@ def steps_in_place(product: Product, form: Form) -> int:
 
 
 def rows_in_place(
-    product: Product, data: Tensor, form: Form, known: Lines | None = None
+    product: Product,
+    data: Tensor,
+    form: Form,
+    known: Lines | None = None,
+    *,
+    beside: bool = False,
 ) -> LeftOperand | None:
     """The parts of the data as these lie in memory; None if no steps lie beside each other.
 
-    `known` are those of other products, which may read the same data.
+    `known` are those of other products, which may read the same data. With `beside`, all parts of a
+    row of channels lie together where no window reads across them.
     """
     if not steps_in_place(product, form):
         return None
@@ -100,8 +106,8 @@ def rows_in_place(
         return LeftOperand(narrow, data, (channel,), lambda _, step: data[(*upper, step)])
     window = _window(product, upper, form)
     channels = data.shape[-1]
-    if window is None and (len(data.shape) < 3 or form.rounded(channels) != channels):
-        return _channels_in_place(product, data, form)
+    if window is None and (beside or len(data.shape) < 3 or form.rounded(channels) != channels):
+        return _channels_in_place(product, data, form, beside)
     known = {} if known is None else known
     stored = known[data] = known.get(data) or _lines(data, form)
     first = literal(0, channel.dtype) if window is not None else upper[-1] * channels
@@ -127,8 +133,13 @@ def _lines(data: Tensor, form: Form) -> Copy:
     return _parts(form, (*data.shape[:-2], whole), whole, element)
 
 
-def rows_gathered(product: Product, data: Tensor, form: Form) -> LeftOperand:
-    """The parts of all that each row of the product reads, beside each other."""
+def rows_gathered(
+    product: Product, data: Tensor, form: Form, *, beside: bool = False
+) -> LeftOperand:
+    """The parts of all that each row of the product reads, beside each other.
+
+    With `beside`, so are the parts of a row.
+    """
     steps, rows = product.steps, product.rows
     whole = prod(axis.extent for axis in steps)
     form = form if form.splits(data.dtype) else form.balanced(whole)
@@ -140,10 +151,10 @@ def rows_gathered(product: Product, data: Tensor, form: Form) -> LeftOperand:
         return data[tuple(substitute(index, known) for index in product.data.indices)]
 
     shape = (*(axis.extent for axis in rows), form.rounded(whole))
-    stored = _parts(form, shape, whole, element)
+    stored = _parts(form, shape, whole, element, len(rows) if beside else 0)
 
     def at(part: int, step: Scalar) -> Scalar:
-        return stored[(part, *rows, step)]
+        return stored[(*rows, part, step) if beside else (part, *rows, step)]
 
     return LeftOperand(form, stored, steps, at)
 
@@ -267,13 +278,18 @@ def split_floats(values: np.ndarray, parts: int) -> list[np.ndarray]:
     return [*found, rest.astype(ml_dtypes.bfloat16)]
 
 
-def _channels_in_place(product: Product, data: Tensor, form: Form) -> LeftOperand:
+def _channels_in_place(product: Product, data: Tensor, form: Form, beside: bool) -> LeftOperand:
     channel = product.steps[-1]
     form = form if form.splits(data.dtype) else form.balanced(channel.extent)
     shape = (*data.shape[:-1], form.rounded(channel.extent))
-    stored = _parts(form, shape, channel.extent, lambda *at: data[at])
     upper = product.data.indices[:-1]
-    return LeftOperand(form, stored, (channel,), lambda part, step: stored[(part, *upper, step)])
+    before = len(upper) if beside else 0
+    stored = _parts(form, shape, channel.extent, lambda *at: data[at], before)
+
+    def at(part: int, step: Scalar) -> Scalar:
+        return stored[(*upper[:before], part, *upper[before:], step)]
+
+    return LeftOperand(form, stored, (channel,), at)
 
 
 def _window(product: Product, upper: Sequence[Scalar], form: Form) -> dict[Axis, int] | None:
@@ -294,14 +310,23 @@ def _window(product: Product, upper: Sequence[Scalar], form: Form) -> dict[Axis,
     return start
 
 
-def _parts(form: Form, shape: tuple[int, ...], whole: int, element: Callable[..., Scalar]) -> Copy:
-    """The parts of elements; zero from `whole` on in the last dimension."""
+def _parts(
+    form: Form,
+    shape: tuple[int, ...],
+    whole: int,
+    element: Callable[..., Scalar],
+    before: int = 0,
+) -> Copy:
+    """The parts of elements; zero from `whole` on in the last dimension.
 
-    def part(number: Scalar, *at: Scalar) -> Scalar:
-        value = _part(number, element(*at), form)
+    The dimension of parts stands behind so many others.
+    """
+
+    def part(*at: Scalar) -> Scalar:
+        value = _part(at[before], element(*at[:before], *at[before + 1 :]), form)
         return value if shape[-1] == whole else _zero_from(whole, at[-1], value)
 
-    return copy_of(compute("parts", (form.parts, *shape), part))
+    return copy_of(compute("parts", (*shape[:before], form.parts, *shape[before:]), part))
 
 
 def _zero_from(end: int, step: Scalar, value: Scalar) -> Scalar:

@@ -11,6 +11,7 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Rounding, is_allowed
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
+from relay_tune.schedule.rewrites.matrix_products.blocks import in_blocks, splits_far_rows
 from relay_tune.schedule.rewrites.matrix_products.form import (
     Form,
     split_floats_form,
@@ -30,6 +31,7 @@ from relay_tune.schedule.rewrites.matrix_products.stages import (
     ways_to_gather,
 )
 from relay_tune.schedule.row_groups.groups import Step
+from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.program import TensorProgram
 
@@ -41,6 +43,9 @@ of bfloat16 moved its outputs by 2e-4, those of resnet50 and bert_base, which ar
 4e-5.
 """
 
+BLOCK_ROWS = 64
+"""Rows of a block: what they are split into stays in the nearest caches."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gathering(Parameters):
@@ -48,9 +53,11 @@ class Gathering(Parameters):
 
     Attributes:
         gathered: whether what a row reads is copied to one place.
+        block: the rows that are split and multiplied before the next ones are; None: all.
     """
 
     gathered: bool = parameter(among=(False, True), default=False)
+    block: int | None = parameter(among=range(1, 10_000), default=None)
 
 
 def _is_worth_rounding(program: TensorProgram, accuracy: Accuracy) -> bool:
@@ -80,10 +87,14 @@ def _of_form(
         program: TensorProgram, nests: Sequence[Step], accuracy: Accuracy
     ) -> Iterator[Parameters]:
         if offered(program, accuracy):
-            yield from map(Gathering, ways_to_gather(program, form))
+            for gathers in ways_to_gather(program, form):
+                yield Gathering(gathers)
+                if splits_far_rows(program, form, gathers):
+                    yield Gathering(gathers, BLOCK_ROWS)
 
     def rewritten(program: TensorProgram, parameters: Gathering) -> TensorProgram | None:
-        return matrix_program(program, form, parameters.gathered)
+        beside = parameters.block is not None
+        return matrix_program(program, form, parameters.gathered, beside=beside)
 
     def on_matrix_registers(nest: Nest, _: Gathering) -> Nest:
         return replace(nest, pattern=form.pattern)
@@ -94,6 +105,11 @@ def _of_form(
     def rounds(stage: Tensor, constants: Container[Tensor]) -> bool:
         return match_matrix_product(stage, constants, form) is not None
 
+    def grouped(
+        nests: Sequence[Step], outputs: Sequence[Tensor], parameters: Gathering
+    ) -> Sequence[Step | RowBlocks]:
+        return nests if parameters.block is None else in_blocks(nests, outputs, parameters.block)
+
     return Algorithm(
         name,
         offers,
@@ -101,6 +117,7 @@ def _of_form(
         exactness=Exactness(rounding=rounding),
         rewritten=rewritten,
         nest=on_matrix_registers,
+        grouped=grouped,
         needs=has_matrix_registers,
         rounds=rounds if rounding is Rounding.OF_FACTORS else None,
     )

@@ -60,13 +60,13 @@ def multiplications(program: TensorProgram, form: Form) -> int:
     """How many multiplications matrix registers can take over."""
     return sum(
         nominal(prod((*product.stage.shape, *(axis.extent for axis in product.steps))))
-        for product in _products(program, form)
+        for product in matched_products(program, form)
     )
 
 
 def ways_to_gather(program: TensorProgram, form: Form) -> tuple[bool, ...]:
     """The values of `gathers` that give programs of their own; none without such products."""
-    products = _products(program, form)
+    products = matched_products(program, form)
     if not products:
         return ()
     differs = any(_gathering_differs(product, form) for product in products)
@@ -87,24 +87,28 @@ def _gathering_differs(product: Product, form: Form) -> bool:
     return rows != prod(product.data.tensor.shape[:-1])
 
 
-def _products(program: TensorProgram, form: Form) -> list[Product]:
+def matched_products(program: TensorProgram, form: Form) -> list[Product]:
+    """The products of a program that fill registers."""
     known = dict[Tensor, ConstantData](program.constants)
     found = (match_matrix_product(t, known, form) for t in tensors_in_order(program.outputs))
     return [product for product in found if product is not None]
 
 
-def matrix_program(program: TensorProgram, form: Form, gathers: bool) -> TensorProgram | None:
+def matrix_program(
+    program: TensorProgram, form: Form, gathers: bool, *, beside: bool = False
+) -> TensorProgram | None:
     """The program with its products in a form; None if it has none.
 
     If it `gathers`, what each row of a product reads is copied to one place. Else products that
-    read the same data, as the phases of a transposed convolution, read the same parts of it.
+    read the same data, as the phases of a transposed convolution, read the same parts of it. With
+    `beside`, all parts of what a row reads lie together, so that rows can run in blocks.
     """
     known: Lines = {}
 
     def left_operand(product: Product, rewriting: Rewriting) -> LeftOperand:
         data = rewriting.now(product.data.tensor)
-        left = None if gathers else rows_in_place(product, data, form, known)
-        return rows_gathered(product, data, form) if left is None else left
+        left = None if gathers else rows_in_place(product, data, form, known, beside=beside)
+        return rows_gathered(product, data, form, beside=beside) if left is None else left
 
     def rewrite(stage: Computed, rewriting: Rewriting) -> Computed | None:
         product = match_matrix_product(stage, rewriting.constants, form)

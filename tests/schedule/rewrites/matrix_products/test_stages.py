@@ -79,12 +79,13 @@ def difference(program: TensorProgram, changed: TensorProgram, feeds: dict[Any, 
     return float(np.abs(found - expected).max() / np.abs(expected).max())
 
 
+@pytest.mark.parametrize("beside", [False, True])
 @pytest.mark.parametrize("gathers", [False, True])
 @pytest.mark.parametrize("parts", TERMS)
 @pytest.mark.parametrize("case", PROGRAMS)
-def test_the_sums_mean_the_product(case: str, parts: int, gathers: bool) -> None:
+def test_the_sums_mean_the_product(case: str, parts: int, gathers: bool, beside: bool) -> None:
     program = PROGRAMS[case]
-    changed = matrix_program(program, split_floats_form(parts), gathers)
+    changed = matrix_program(program, split_floats_form(parts), gathers, beside=beside)
     assert changed is not None
     assert difference(program, changed, feeds_of(program)) <= BOUNDS[parts]
 
