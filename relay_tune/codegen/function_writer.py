@@ -7,7 +7,8 @@ an unrolled tile into a kernel that loads each operand once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeVar
 
 from relay_tune.codegen.size_writer import SizeWriter
 from relay_tune.machine.architecture import DotProduct, Lookup, Streaming
@@ -15,6 +16,7 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine
 
 Lines = list["str | Lines"]
+Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
@@ -55,7 +57,7 @@ class FunctionWriter:
         self.level_of: dict[str, int] = {}
         self.ranges: dict[str, tuple[int, int]] = {}
         self.declarations: set[str] = set()
-        self._known: dict[object, str] = {}
+        self._known: dict[object, Any] = {}
         self._scopes: list[list[object]] = [[]]
         self._hoisted: dict[object, str] = {}
         self._count = 0
@@ -74,7 +76,7 @@ class FunctionWriter:
     def pure(self, text: str, key: object = None) -> str:
         """The name of the value of a pure instruction, written at most once in a scope."""
         number = (text, key)
-        known = self._known.get(number)
+        known: str | None = self._known.get(number)
         if known is not None:
             return known
         name = self.fresh()
@@ -82,6 +84,18 @@ class FunctionWriter:
         self._known[number] = name
         self._scopes[-1].append(number)
         return name
+
+    def once(self, key: tuple[Hashable, ...], make: Callable[[], Result]) -> Result:
+        """What `make` writes with pure instructions, called at most once for a key in a scope.
+
+        To find such values by a key takes less time than to write their instructions again, each
+        of which would be found. The key, of three parts or more, says all that they depend on.
+        """
+        known: Result | None = self._known.get(key)
+        if known is None:
+            known = self._known[key] = make()
+            self._scopes[-1].append(key)
+        return known
 
     def size(self, size: int) -> str:
         """A size as an operand of type i64; what is not known before is computed at the start."""

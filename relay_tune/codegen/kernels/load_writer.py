@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import field
 from math import prod
 
@@ -172,14 +172,23 @@ class LoadWriter:
         shape = Lanes(vector.lanes, vector.active, stride)
         if vector.mask is not None or is_symbolic(vector.active):
             return self._gather(tensor, self.indices.affine_value(offset + Affine({LANE: stride})))
-        if is_symbolic(stride) or is_symbolic(offset.constant):
-            return self._strided.one_by_one(tensor, offset, shape)
-        if shape.can_skip:
-            return self._strided.skipping(tensor, offset, shape)
-        row = self._row_around(load, offset + Affine({LANE: stride}))
+        row = None
+        if not (is_symbolic(stride) or is_symbolic(offset.constant)):
+            if shape.can_skip:
+                return self._strided.skipping(tensor, offset, shape)
+            row = self._row_around(load, offset + Affine({LANE: stride}))
         if row is None:
-            return self._strided.one_by_one(tensor, offset, shape)
-        return self._strided.column(tensor, offset.shift(-row[0]), shape, *row)
+            return self.writer.once(
+                (*self._contents(tensor, offset), shape),
+                lambda: self._strided.one_by_one(tensor, offset, shape),
+            )
+        place, size = row
+        start = offset.shift(-place)
+        columns = self.writer.once(
+            (*self._contents(tensor, start), shape, size),
+            lambda: self._strided.columns(tensor, start, shape, size),
+        )
+        return self._value(tensor, columns[place], shape.lanes)
 
     def _row_around(self, load: Load, offset: Affine) -> tuple[int, int] | None:
         """(place, size) of a load in the row of neighbours that the unrolled loops load, too."""
@@ -196,7 +205,15 @@ class LoadWriter:
         return None
 
     def _load_contiguous(self, tensor: Tensor, offset: Affine, lanes: int) -> Value:
-        return self._value(tensor, self._stored(tensor, offset, lanes), lanes)
+        return self.writer.once(
+            (*self._contents(tensor, offset), lanes),
+            lambda: self._value(tensor, self._stored(tensor, offset, lanes), lanes),
+        )
+
+    def _contents(self, tensor: Tensor, offset: Affine) -> tuple[Hashable, ...]:
+        """What loads from an offset on depend on: the place, and what is there at present."""
+        version = self.versions.get(tensor, 0)
+        return tensor, version, offset.constant, tuple(offset.terms.items())
 
     def _stored(self, tensor: Tensor, offset: Affine, lanes: int) -> str:
         """Stored elements from an offset on; 0 of them are a scalar."""

@@ -68,8 +68,8 @@ class StridedLoads:
             text = shuffled(self.writer, memory_type(tensor.dtype), lanes, pair, order)
         return self.value(tensor, text, lanes)
 
-    def column(self, tensor: Tensor, start: Affine, shape: Lanes, place: int, size: int) -> Value:
-        """The elements at `place` in rows of `size`, one row for each lane; rows are shared."""
+    def columns(self, tensor: Tensor, start: Affine, shape: Lanes, size: int) -> list[str]:
+        """The elements at each place in rows of `size`, one row for each lane, as stored."""
         rows = [
             self.load(tensor, start.shift(lane * shape.stride), size)
             if lane < shape.active
@@ -78,8 +78,7 @@ class StridedLoads:
         ]
         element = memory_type(tensor.dtype)
         vectors = [joined(self.writer, element, size, rows[n::size]) for n in range(size)]
-        turned = transposed(self.writer, element, shape.lanes, vectors)
-        return self.value(tensor, turned[place], shape.lanes)
+        return transposed(self.writer, element, shape.lanes, vectors)
 
     def one_by_one(self, tensor: Tensor, start: Affine, shape: Lanes) -> Value:
         """Each lane by itself; lanes that do not count are 0."""

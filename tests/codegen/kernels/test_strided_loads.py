@@ -122,6 +122,24 @@ def test_what_a_tile_stored_can_be_loaded():
     check(body, {x: ramp(32), y: zeros(32), z: zeros(32)})
 
 
+@pytest.mark.parametrize("columns", [4, 40])
+def test_what_was_stored_between_is_loaded_again(columns):
+    """In rows that are transposed, and lane by lane."""
+    i, j = Axis("i", 4), Axis("j", 8)
+    size = 8 * columns
+    x, y, z = argument("x", size), argument("y", 32), argument("z", 32)
+    column = x[j * columns + i]
+    body = Block(
+        (
+            Store(y, (i * 8 + j,), column),
+            Store(x, (j * columns + i,), column + 1.0),
+            Store(z, (i * 8 + j,), column),
+        )
+    )
+    nest = loop(i, loop(j, body, kind=VECTOR), kind=UNROLLED)
+    check(nest, {x: ramp(size), y: zeros(32), z: zeros(32)})
+
+
 def test_the_last_of_several_stores_to_an_element_counts():
     i, j = Axis("i", 4), Axis("j", 8)
     x, y = argument("x", 32), argument("y", 44)
