@@ -5,14 +5,20 @@ from __future__ import annotations
 import gc
 import signal
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
 from hypothesis import settings
+
+from relay_tune.cli.left_out import unused_left_out
 
 settings.register_profile("same examples", derandomize=True)
 settings.load_profile("same examples")  # a run says the same as the one before; campaigns search on
 
 gc.disable()  # while tests are collected: all that is made then stays
+
+with unused_left_out():  # each process of a run imports it
+    import_module("xgboost")
 
 
 def pytest_collection_finish() -> None:

@@ -14,12 +14,14 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from typing import NoReturn
 
 from relay_tune import __version__
 from relay_tune.cli.address_space import require_address_space
 from relay_tune.cli.exit_codes import FAILED, INTERRUPTED, TERMINATED, WRONG_USAGE
+from relay_tune.cli.left_out import unused_left_out
 from relay_tune.cli.started import begin
 from relay_tune.ending_signals import ending_signals
 from relay_tune.errors import RelayError
@@ -68,14 +70,17 @@ def main(words: Sequence[str] | None = None) -> int:
     if words is None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", REFERENCE_THREADS)  # before numpy comes
     with ending_signals(pass_on=False) as ending:
-        code = _run(sys.argv[1:] if words is None else list(words))
+        code = _run(sys.argv[1:] if words is None else list(words), is_alone=words is None)
         if ending.has_begun and words is None:  # the interpreter is about to end: no Ctrl-C between
             signal.signal(signal.SIGINT, signal.SIG_IGN)
     return TERMINATED if ending.terminated and code == INTERRUPTED else code
 
 
-def _run(given: Sequence[str]) -> int:
-    """The exit code of a command; whatever ends it is told in one message."""
+def _run(given: Sequence[str], *, is_alone: bool) -> int:
+    """The exit code of a command; whatever ends it is told in one message.
+
+    `is_alone`: whether the process is there for the command.
+    """
     try:
         check_own_packages()
         require_address_space()
@@ -85,7 +90,8 @@ def _run(given: Sequence[str]) -> int:
         arguments, unknown = parser.parse_known_args(given)
         if unknown:
             arguments.refuse(f"unrecognized arguments: {' '.join(unknown)}")
-        verb = import_module(f"relay_tune.cli.{arguments.verb}")
+        with unused_left_out() if is_alone else nullcontext():
+            verb = import_module(f"relay_tune.cli.{arguments.verb}")
         code: int = verb.run(arguments)
         sys.stdout.flush()
         return code
