@@ -92,7 +92,57 @@ def inline_stages(
             inlined[tensor] = stage
         else:
             remaining.append(stage)
-    return remaining
+    return _with_places_together(remaining, outputs)
+
+
+def _with_places_together(
+    stages: Sequence[Stage | ProcedureOutput], outputs: Sequence[Tensor]
+) -> list[Stage | ProcedureOutput]:
+    """The stages without those that one other reads, several times but at one place.
+
+    before:  s[i] = sigmoid(x[i]);  y[i] = s[i] * a[i] + (1 - s[i]) * b[i]
+    after:   y[i] = sigmoid(x[i]) * a[i] + (1 - sigmoid(x[i])) * b[i]     which is computed once
+    """
+    given = {
+        t for each in stages if isinstance(each, ProcedureOutput) for t in each.procedure.inputs
+    }
+    found = {each.tensor: each for each in stages if isinstance(each, Stage)}
+    reads = {tensor: _places(stage) for tensor, stage in found.items()}
+    for stage in [each for each in reversed(stages) if isinstance(each, Stage)]:
+        tensor = stage.tensor
+        readers = [other for other, places in reads.items() if tensor in places]
+        if len(readers) != 1 or tensor in given or tensor in outputs:
+            continue
+        (reader,) = readers
+        if not _reads_in_turn(found[reader], stage, reads[reader][tensor]):
+            continue
+        whole = share_equal(simplify(_inline_loads(found[reader].body, {tensor: stage})))
+        if _is_small(whole):
+            found[reader] = Stage(reader, found[reader].axes, whole)
+            reads[reader] = _places(found[reader])
+            del found[tensor], reads[tensor]
+    return [
+        found[each.tensor] if isinstance(each, Stage) else each
+        for each in stages
+        if not isinstance(each, Stage) or each.tensor in found
+    ]
+
+
+def _places(stage: Stage) -> dict[Tensor, set[object]]:
+    """Where a stage reads each tensor: keys of indices, and None for words."""
+    found: dict[Tensor, set[object]] = {}
+    for load in loads(stage.body):
+        source, key = stored(load.tensor), tuple(map(_index_key, load.indices))
+        found.setdefault(source, set()).add(key if source is load.tensor else None)
+    return found
+
+
+def _reads_in_turn(reader: Stage, stage: Stage, places: set[object]) -> bool:
+    """Whether each element of a stage is read for one of the reader, which adds nothing up."""
+    tensor = stage.tensor
+    if isinstance(tensor, Copy) or any(isinstance(e.body, Reduce) for e in (stage, reader)):
+        return False
+    return len(places) == 1 and None not in places and _repetition(tensor, reader.tensor) <= 1
 
 
 def _without_empty_reduction(body: Scalar) -> Scalar:

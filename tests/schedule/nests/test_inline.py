@@ -10,6 +10,7 @@ from relay_tune.tensor.expression import (
     Axis,
     Reduce,
     Tensor,
+    Unary,
     binary,
     cast,
     literal,
@@ -19,7 +20,7 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.loops import LoopBuilder
 from relay_tune.tensor.tensor import Input, compute, input_tensor, procedure
-from relay_tune.tensor.walk import loads
+from relay_tune.tensor.walk import loads, sub_expressions
 
 N = 6
 X = input_tensor("x", (N, N), "float32")
@@ -69,6 +70,19 @@ def cheap_and_shared() -> list[Tensor]:
     return [rows(doubled), exp(doubled)]
 
 
+def gated() -> list[Tensor]:
+    """Two readers of costly elements, both of which go into one stage."""
+    gate = exp(X)
+    rest = compute("rest", X.shape, lambda i, j: 1.0 - gate[i, j])
+    return [compute("gated", X.shape, lambda i, j: rest[i, j] * X[i, j] + gate[i, j])]
+
+
+def mirrored() -> list[Tensor]:
+    gate = exp(X)
+    rest = compute("rest", X.shape, lambda i, j: 1.0 - gate[j, i])
+    return [compute("mirrored", X.shape, lambda i, j: rest[i, j] * X[i, j] + gate[i, j])]
+
+
 def transposed_twice() -> list[Tensor]:
     t = compute("t", X.shape, lambda i, j: X[j, i])
     return [product(t, t)]
@@ -99,6 +113,8 @@ CASES = {
         ["exp", "product"],
     ),
     "costly elements with two readers stay": (softmax, ["exp", "rows", "softmax"]),
+    "costly elements that one stage reads at one place go": (gated, ["gated"]),
+    "costly elements that it reads at two places stay": (mirrored, ["exp", "mirrored"]),
     "two outputs that read one": (branching, ["exp", "rows", "product"]),
     "outputs stay": (output_read_again, ["exp", "exp"]),
     "cheap elements with two readers go": (cheap_and_shared, ["rows", "exp"]),
@@ -115,6 +131,13 @@ def test_stages_that_remain(case):
     stages = inline_stages(outputs)
     found = [s.tensor.name if isinstance(s, Stage) else s.name for s in stages]
     assert found == names
+
+
+def test_what_is_read_at_one_place_is_computed_once() -> None:
+    (stage,) = inline_stages(gated())
+    assert isinstance(stage, Stage)
+    powers = [node for node in sub_expressions(stage.body) if isinstance(node, Unary)]
+    assert len({id(node) for node in powers}) == 1
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if "procedure" not in c])
