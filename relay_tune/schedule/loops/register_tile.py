@@ -25,6 +25,7 @@ from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
 from relay_tune.schedule.loops.prefetch.next_part import next_part
 from relay_tune.schedule.loops.prefetch.panels import panel_prefetch
 from relay_tune.schedule.loops.prefetch.streams import stream_prefetch
+from relay_tune.schedule.loops.scaled_sums import has_sums_beside
 from relay_tune.schedule.loops.tile_cells import TileCells
 from relay_tune.schedule.loops.tile_points import Point, TilePosition
 from relay_tune.schedule.loops.tile_sums import TileSums
@@ -88,10 +89,14 @@ class RegisterTile:
         rows = [axis for axis in self.cells.written if axis is not self.vector_axis]
         behind = epilogue_reads(nest, rows, self.vector_axis)
         stream = stream_prefetch(nest, choice, constants, reduction, self.packed)
-        of_steps = stream if stream is not None and stream.is_of_steps else None
-        found = (panel, part, None if of_steps else stream, *beside, behind)
+        of_steps = between = None
+        if stream is not None and stream.is_spread and has_sums_beside(nest, choice):
+            stream, between = None, stream
+        elif stream is not None and stream.is_of_steps:
+            stream, of_steps = None, stream
+        found = (panel, part, stream, *beside, behind)
         fetching = [each for each in found if each is not None]
-        return TileSums(self.cells, reduction, self.packed, fetching, of_steps)
+        return TileSums(self.cells, reduction, self.packed, fetching, of_steps, between)
 
     def edges(self, axis: Axis, tile: int) -> Iterator[EdgeTile]:
         """The tiles behind the whole ones of an open axis."""

@@ -101,6 +101,12 @@ def scaled_sum(nest: Nest, choice: TileChoice) -> ScaledSum | None:
     return None
 
 
+def has_sums_beside(nest: Nest, choice: TileChoice) -> bool:
+    """Whether inner sums are computed beside each other."""
+    found = scaled_sum(nest, choice)
+    return found is not None and found.beside is not None
+
+
 def has_integer_sums(nest: Nest) -> bool:
     """Whether dot products of words are scaled block by block, in the order of the axes."""
     is_sum = nest.body is not None and nest.operation == "sum"

@@ -48,6 +48,7 @@ class TileSums:
         packed: the loads that read packed constants.
         fetching: what is asked for in front of each group of steps.
         of_steps: what is asked for in each step, if there is such.
+        between: what is asked for between sums beside each other, if there is such.
     """
 
     cells: TileCells
@@ -55,6 +56,7 @@ class TileSums:
     packed: Mapping[Load, PackedLoad]
     fetching: Sequence[Fetching]
     of_steps: StreamPrefetch | None
+    between: StreamPrefetch | None = None
 
     def summed(
         self, bindings: Bindings, sums: Buffer, outer: Sequence[Axis]
@@ -81,15 +83,19 @@ class TileSums:
             around = around[:-1]
         partial = [self.accumulators(bindings, scaled.term.dtype) for _ in range(scaled.together)]
 
-        def for_each(write: Callable[[Buffer], Statement]) -> Statement:
+        asked: list[list[Statement]] = [[] for _ in partial]
+        if self.between is not None:
+            site = Site(bindings, (*outer, *around), scaled.inner)
+            asked = self.between.between(site, len(partial))
+
+        def for_each(write: Callable[[Buffer], Statement], *, asks: bool = False) -> Statement:
             if scaled.beside is None:
                 return write(partial[0])
-            return Block(
-                tuple(
-                    Let(scaled.beside, literal(number, INDEX), write(own))
-                    for number, own in enumerate(partial)
-                )
-            )
+            parts: list[Statement] = []
+            for number, own in enumerate(partial):
+                parts += asked[number] if asks else []
+                parts.append(Let(scaled.beside, literal(number, INDEX), write(own)))
+            return Block(tuple(parts))
 
         def scaled_up(own: Buffer) -> Statement:
             def write(point: Point) -> Statement:
@@ -102,7 +108,7 @@ class TileSums:
             bindings,
             (*outer, *around),
             scaled.inner,
-            for_each(lambda own: self._added(bindings, own, scaled.term)),
+            for_each(lambda own: self._added(bindings, own, scaled.term), asks=True),
         )
         parts = (
             for_each(lambda own: self._started(bindings, own, scaled.start)),

@@ -9,6 +9,9 @@ comes slower than plain loads would ask for it: too little is on its way for mem
 Panels lie one behind the other, so that the end of one asks for the beginning of the next. Lines go
 into the second cache, which can wait for many more than the first: those that the first one waits
 for would hold up the loads of the own step.
+
+Where a step computes several sums beside each other, each line is asked for by itself between them:
+lines that are asked for together wait for each other, and so do the loads behind them.
 """
 
 from __future__ import annotations
@@ -25,8 +28,9 @@ from relay_tune.schedule.loops.prefetch.fetch import Fetch, Site
 from relay_tune.schedule.loops.prefetch.limits import LEAST_FETCHED, STREAM_AHEAD
 from relay_tune.schedule.nests.conversions import conversions
 from relay_tune.schedule.nests.nest import Nest
-from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, Tensor, literal
+from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, Tensor, binary, literal
 from relay_tune.tensor.index import flat_index
+from relay_tune.tensor.loops import Branch, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,30 @@ class StreamPrefetch:
     def is_of_steps(self) -> bool:
         """Whether each step asks, not the first of a group."""
         return self.steps == 1
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether the steps that read the same lines stand together, so that each asks for some."""
+        return self.steps == self._sharing
+
+    @property
+    def _sharing(self) -> int:
+        """How many steps read the same lines."""
+        return 1 if self.innermost in self.load.plain else self.innermost.extent
+
+    def between(self, site: Site, parts: int) -> list[list[Statement]]:
+        """What is asked for in front of each part of a step: all lines, one after the other."""
+        (whole,) = self.fetches(site)
+        turns, lines = self._sharing * parts, whole.lines
+        found: list[list[Statement]] = [[] for _ in range(parts)]
+        for turn in range(turns):
+            begin, end = (len(lines) * n // turns for n in (turn, turn + 1))
+            if begin == end:
+                continue
+            asked, step = Fetch(lines[begin:end]).statement, turn // parts
+            is_own = binary("eq", self.innermost, step)
+            found[turn % parts].append(asked if self._sharing == 1 else Branch(is_own, asked))
+        return found
 
     def fetches(self, site: Site) -> Iterator[Fetch]:
         """The lines ahead of those of the own steps; the last group is one or several."""

@@ -35,6 +35,12 @@ LEAST_ROWS = 4
 MOST_ROWS_OF_DIGITS = 7
 """More share the conversion of a weight to a float; and 8 rows decide how few rows pack."""
 
+MOST_COLUMNS_OF_DIGITS = 64
+"""More have three sums of integers and one of floats in more registers than there are beside words.
+
+With 128 they leave for memory in turn, and what is asked for ahead comes all at once.
+"""
+
 
 def quantized(pattern: WordPattern) -> Algorithm:
     """The algorithm that rounds data for a pattern whose right elements have signs."""
@@ -76,7 +82,7 @@ def digits(pattern: WordPattern) -> Algorithm:
         found = [each for each in _products(program) if has_words(each, pattern)]
         if not found or any(nominal(each.product.rows) > MOST_ROWS_OF_DIGITS for each in found):
             return
-        yield from map(Columns, COLUMNS)
+        yield from (Columns(columns) for columns in COLUMNS if columns <= MOST_COLUMNS_OF_DIGITS)
 
     def rewritten(program: TensorProgram, parameters: Columns) -> TensorProgram | None:
         return digits_program(program, pattern)

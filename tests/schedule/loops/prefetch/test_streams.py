@@ -1,6 +1,8 @@
 """Constants of a narrow type are asked for ahead where one row streams through them."""
 
 import re
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,11 +12,15 @@ from relay_tune.codegen.target import Target, parse_target
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.quantized_rows.record import DIGITS
+from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Axis, Scalar, cast, reduce
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.products import stored
 
 TARGET = parse_target("x86_64-linux-gnu:haswell")
+SERVER = parse_target("x86_64-linux-gnu:cooperlake")
 WIDE_TARGET = parse_target("x86_64-linux-gnu:icelake-server")
 
 
@@ -64,3 +70,22 @@ def test_what_is_asked_for_goes_into_the_second_cache() -> None:
         r"call void @llvm\.prefetch\S+ .*", _text(_product(1, 256, 1024, "int8"), TARGET)
     )
     assert asked and all(each.endswith("i32 0, i32 2, i32 1)") for each in asked)
+
+
+@pytest.mark.parametrize("columns", [32, 48, 64])
+@pytest.mark.parametrize("unroll", [4, 8])
+def test_lines_are_asked_for_one_by_one_between_sums_beside_each_other(
+    columns: int, unroll: int
+) -> None:
+    """Each line of a step once, and dot products between any two of them."""
+    machine, target = machine_of(SERVER), SERVER
+    plan = plan_program(stored(1, 768, 1536, bits=4))
+    own = plan.with_algorithm(DIGITS[0](columns=columns))
+    *before, choice = own.default_under_algorithm(machine, 1)[1].choices
+    schedule = Schedule((*before, replace(choice, unroll=unroll)), own.algorithm)
+    kernel = apply_schedule(own, schedule).kernels[-1]
+    text = re.sub(r"(?m)^declare.*$", "", module_text([kernel], target))
+    order = re.findall(r"llvm\.prefetch|vpdpbusd", text)
+    assert order.count("llvm.prefetch") == unroll // 2 * columns * 4 // 64
+    together = [pair for pair in pairwise(order) if set(pair) == {"llvm.prefetch"}]
+    assert not together

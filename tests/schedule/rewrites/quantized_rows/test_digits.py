@@ -110,3 +110,12 @@ def test_it_reads_the_constants_that_several_rows_read() -> None:
         for plan, each in ((few, packing), (one, schedule))
     ]
     assert recipes[0] == recipes[1]
+
+
+def test_sums_of_all_digits_stay_in_registers() -> None:
+    plan = plan_program(products.stored(1, 768, 1536, bits=4))
+    assert {str(each) for each in offered(plan)} == {
+        f"{name}(columns={columns})"
+        for name in ("digits_u8s8", "digits_s8s8")
+        for columns in (16, 32, 48, 64)
+    }
