@@ -32,8 +32,9 @@ from relay_tune.schedule.loops.tile_sums import TileSums
 from relay_tune.schedule.loops.write_order import write_order
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import axis_affine
-from relay_tune.tensor.expression import Axis, Binary, Load, Scalar, Tensor, binary
+from relay_tune.tensor.expression import Axis, Binary, Load, Scalar, Tensor, binary, literal
 from relay_tune.tensor.loops import Allocate, Block, Branch, Statement, Store
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import axes_of, loads, replace_nodes, sub_expressions, substitute
 
 
@@ -189,9 +190,11 @@ def _whole_inside(inside: Scalar, bindings: Mapping[Axis, TilePosition]) -> Scal
         if isinstance(node, Binary) and node.operation in ("floordiv", "floormod")
         for axis in axes_of(node)
     }
+    if any(is_symbolic(tile.extent) for axis, tile in bindings.items() if axis in turning):
+        return literal(False, "bool")
     places = []
     for axis, tile in bindings.items():
-        first = 0 if axis in turning else tile.extent - 1
-        places.append([tile.base + place for place in range(first, tile.extent)])
+        before = range(tile.extent - 1) if axis in turning else ()
+        places.append([*(tile.base + place for place in before), tile.base + (tile.extent - 1)])
     corners = (dict(zip(bindings, each, strict=True)) for each in product(*places))
     return reduce(partial(binary, "and"), (substitute(inside, corner) for corner in corners))

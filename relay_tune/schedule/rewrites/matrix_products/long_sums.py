@@ -93,7 +93,7 @@ def offered_long_sums(program: TensorProgram, form: Form, least: int) -> Iterato
     for turned in (False, True):
         for found in (LongSums(steps, turned) for steps in PART_STEPS):
             cut = [stage for stage in stages if _parts(stage, found, form, constants)]
-            if sum(map(_multiplications, cut)) >= least:
+            if cut and sum(map(_multiplications, cut)) >= least:
                 yield found
                 break
 
