@@ -147,9 +147,10 @@ def row_blocks(group: RowGroup, rows: int, *, rest_together: bool = False) -> Ro
 def _loops_apart(group: RowGroup, extents: Sequence[int]) -> int | None:
     """How many of the loops stand around those whose parts of a sum are added up in their order."""
     for member in group.members:
-        free = prod(row.extent for row in member.rows if row.axis not in member.nest.carried)
         if member.nest.carried:
-            return list(accumulate(extents, mul, initial=1)).index(free)
+            is_carried = [row.axis in member.nest.carried for row in member.rows]
+            outer = prod(row.extent for row in member.rows[: is_carried.index(True)])
+            return list(accumulate(extents, mul, initial=1)).index(outer)
     return None
 
 

@@ -76,7 +76,20 @@ def product_gradient(rows: int, inputs: int, outputs: int) -> TensorProgram:
     return TensorProgram((x, d), (y,), ())
 
 
+def gradient_of_heads(images: int, heads: int, rows: int, channels: int) -> TensorProgram:
+    """sum(n, s) x[n, h, s, i] * d[n, h, s, o] for each of some heads."""
+    shape = (images, heads, rows, channels)
+    x, d = (input_tensor(name, shape, "float32") for name in "xd")
+    n, s = Axis("n", images), Axis("s", rows)
+
+    def element(h, i, o):
+        return reduce("sum", [n, s], x[n, h, s, i] * d[n, h, s, o])
+
+    return TensorProgram((x, d), (compute("gradient", (heads, channels, channels), element),), ())
+
+
 PROGRAMS = {
+    "heads": gradient_of_heads(64, 3, 64, 32),
     "1x1": weight_gradient(16, 16, 32, 48),
     "1x1, stride": weight_gradient(8, 28, 48, 32, stride=2),
     "3x3, stride": weight_gradient(16, 16, 32, 32, stride=2, taps=3),
