@@ -2,7 +2,8 @@
 
 All is computed in float64, by the evaluator of tensor expressions. The changes that forward mode
 gives are compared with central differences along a random direction, reverse mode with forward mode
-(<J v, u> = <v, J' u>), and derivatives of adjoints with differences of adjoints.
+(<J v, u> = <v, J' u>), and derivatives of adjoints with differences of adjoints. Indices that a
+program refuses are brought inside first.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,7 @@ from relay_tune.op_rules.gradient.derived import (
 )
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated
 from relay_tune.op_rules.gradient.table import adjoints_of, tangents_of
+from relay_tune.op_rules.indices.uses import Path, index_uses
 from relay_tune.op_rules.matching import is_float
 from relay_tune.op_rules.typed import call_operator, tuple_of, with_types
 from relay_tune.tensor.dependencies import tensors_in_order
@@ -146,7 +149,7 @@ def finding(
     """Whether the first and second derivatives of a call are right, of both modes."""
     adjoints_of, tangents_of = rules
     try:
-        typed = _typed(operator, arrays, attributes)
+        typed = _at_valid_indices(_typed(operator, arrays, attributes))
         value = _at_smooth_point(typed, np.random.default_rng(seed))
     except (RelayError, KeyError, TypeError, ValueError, IndexError) as error:
         return Finding(Outcome.NO_FORM, str(error).split("\n")[0])
@@ -216,6 +219,30 @@ def _typed(operator: Operator, arrays: Sequence[Value], attributes: Attributes) 
         return typed_call(operator, [_wide(array) for array in arrays], _wide_record(attributes))
     except RelayError:
         return typed_call(operator, arrays, attributes)
+
+
+def _at_valid_indices(typed: Typed) -> Typed:
+    """The call at indices that its axes have: others end a program before it gets there."""
+    arrays = dict(zip(typed.inputs, typed.arrays, strict=True))
+    for use in index_uses(typed.call):
+        indices = _input_at(typed.call, use.indices)
+        shape = arrays[_input_at(typed.call, use.data)].shape
+        sizes = np.array([prod(shape)] if use.axes is None else [shape[axis] for axis in use.axes])
+        found = arrays[indices].astype("int64")
+        if use.coordinates is not None:
+            others = [n for n in range(found.ndim) if n != use.coordinates % found.ndim]
+            sizes = np.expand_dims(sizes, tuple(others))
+        keeps = (found >= -sizes) & (found < sizes) | (found == use.ignored)
+        arrays[indices] = np.where(keeps, found, found % sizes).astype(arrays[indices].dtype)
+    return replace(typed, arrays=tuple(arrays.values()))
+
+
+def _input_at(call: Call, path: Path) -> Var:
+    found: Any = call
+    for number in path:
+        found = found.arguments[number] if found is call else found.fields[number]
+    assert isinstance(found, Var)
+    return found
 
 
 def _wide(value: Value) -> Value:
