@@ -93,7 +93,7 @@ def compile_program(
     joined = with_shared_packing(primitives, program, target, threads, schedules)
     accuracy = Accuracy.FAST if defaults is None else defaults.accuracy
     packed = with_rows_packed_alike(joined, target, threads, schedules, accuracy)
-    primitives = with_pairs(packed, possible_sharing(program))
+    primitives = with_pairs(packed, possible_sharing(program, memory_limit is not None))
     every = chain.from_iterable(each.with_parts() for each in primitives.values())
     distinct = {each.key.digest: each for each in every}
     with _begun(compiling, target, defaults) as begun:

@@ -95,10 +95,38 @@ def _found(entry: FirstOrderFunction) -> Iterator[PossibleInPlace]:
                 yield from (PossibleInPlace(pair, each) for each in _sharing(region, read, written))
 
 
-def possible_sharing(program: FirstOrderProgram) -> Iterator[Sharing]:
-    """All that kernels have to allow of both."""
+def possible_sharing(program: FirstOrderProgram, is_limited: bool = False) -> Iterator[Sharing]:
+    """All that kernels have to allow of both, and of tensors between them if those are limited."""
     yield from (each.sharing for each in possible_in_place(program))
     yield from (each.sharing for each in possible_reuses(program))
+    if is_limited:
+        yield from _sharing_between(program)
+
+
+def _sharing_between(program: FirstOrderProgram) -> Iterator[Sharing]:
+    """What kernels have to allow so that tensors between them lie in the memory of others."""
+    for function in program.functions.values():
+        for step in (each for block in function.blocks for each in block.instructions):
+            if isinstance(step, RunRegion):
+                between = step.region.between
+                for run in step.region.runs:
+                    for read, written, *_ in pairs_between(step.region, run, between):
+                        yield Sharing(run.function, read, written)
+
+
+def pairs_between(
+    region: Region, run: KernelRun, between: Container[Buffer]
+) -> Iterator[tuple[int, int, Buffer, Buffer]]:
+    """An input and an output of a run that are as large, by number, and their memory.
+
+    Of `between`, the memory that a region plans, each is a whole, which the run reads once.
+    """
+    wholes = [region.located(buffer).whole for buffer in run.inputs]
+    for (read, old), (written, new) in product(enumerate(wholes), enumerate(run.outputs)):
+        own = region.located(new).whole
+        sizes = {each.size for each in (run.inputs[read], old, new, own)}
+        if len(sizes) == 1 and wholes.count(old) == 1 and old in between and own in between:
+            yield read, written, old, own
 
 
 def possible_reuses(program: FirstOrderProgram) -> Iterator[PossibleReuse]:

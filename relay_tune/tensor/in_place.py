@@ -111,7 +111,12 @@ class _Tensors:
             case Loop(begin=Literal(value=begin), end=Literal(value=end)) if is_integer(
                 begin
             ) and is_integer(end):
-                return self.stores(node.body, scope.within(node.axis, begin, end))
+                numbers, body = _numbers(node.axis, end, node.body) if begin == 0 else ({}, None)
+                if body is None:
+                    return self.stores(node.body, scope.within(node.axis, begin, end))
+                for axis, count in numbers.items():
+                    scope = scope.within(axis, 0, count)
+                return self.stores(body, scope)
             case Let() if not self._is_loaded(node.value):
                 return self.stores(node.body, scope.knowing(node.axis, node.value))
             case Branch():
@@ -157,6 +162,35 @@ class _Tensors:
             for load in loads(store.value)
             if load.tensor in (self._read, self._written)
         )
+
+
+def _numbers(fused: Axis, count: int, body: Statement) -> tuple[dict[Axis, int], Statement | None]:
+    """The loops that one of so many iterations was fused of, with their own numbers of iterations.
+
+    Behind them is what they run; None where the loop was not fused
+    (`relay_tune.schedule.loops.loop_shapes.numbered`).
+    """
+    numbers: dict[Axis, int] = {}
+    rest = count
+    while rest > 1 and isinstance(body, Let):
+        stride, extent = _digit(body.value, fused) or (rest, None)
+        extent = rest // stride if extent is None and rest == count else extent
+        if extent is None or stride * extent != rest:
+            break
+        numbers[body.axis], rest, body = extent, stride, body.body
+    return (numbers, body) if numbers and rest == 1 else ({}, None)
+
+
+def _digit(value: Scalar, fused: Axis) -> tuple[int, int | None] | None:
+    """A and B of (fused // A) % B; B is None where there is no %, all is None for other values."""
+    stride, extent = 1, None
+    match value:
+        case Binary(operation="floormod", left=left, right=Literal(value=known)):
+            value, extent = left, int(known)
+    match value:
+        case Binary(operation="floordiv", left=left, right=Literal(value=known)):
+            value, stride = left, int(known)
+    return (stride, extent) if value is fused else None
 
 
 def _sum(parts: Iterable[int | None]) -> int | None:

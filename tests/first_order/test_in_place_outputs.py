@@ -3,7 +3,11 @@
 import pytest
 
 from relay_tune.building.program_form import fused_module
-from relay_tune.first_order.in_place_outputs import possible_in_place, possible_reuses
+from relay_tune.first_order.in_place_outputs import (
+    possible_in_place,
+    possible_reuses,
+    possible_sharing,
+)
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.parser.parse import parse
 from relay_tune.typing.infer import infer_types
@@ -55,3 +59,21 @@ def test_objects_that_end_may_be_results(body: str, count: int) -> None:
     module = infer_types(parse(LOOP.replace("BODY", body)))
     program = lower_program(fused_module(module))
     assert len(list(possible_reuses(program))) == count
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("let %t = nn.dense(%x, %y); nn.dense(nn.dense(%x, %x) + %t, %y)", 1),
+        ("let %t = nn.dense(%x, %y); nn.dense(nn.dense(%t, %x) + %t, %y)", 1),  # that, too
+        ("nn.dense(nn.dense(%x, %y), %y)", 0),  # the last result is none between kernels
+        ("let %t = nn.dense(%x, %y); nn.dense(sum(%t, axis=(0,), keepdims=True) + %x, %y)", 0),
+    ],
+)
+def test_tensors_between_kernels_may_share_memory_where_it_is_limited(
+    body: str, count: int
+) -> None:
+    module = infer_types(parse(f"def @main(%x: {KIND}, %y: {KIND}) {{ {body} }}"))
+    program = lower_program(fused_module(module))
+    first = list(possible_sharing(program))
+    assert len(list(possible_sharing(program, is_limited=True))) == len(first) + count

@@ -52,7 +52,26 @@ def part(begin: int, end: int) -> Loop:
 TILE = T * 8 + L
 EDGES = Branch(binary("lt", T, 5), loop(L, stored(X[TILE], TILE)), loop(L, stored(X[TILE], TILE)))
 ONLY_FIRST = Branch(binary("lt", T, 5), loop(L, stored(X[TILE], TILE)))
+EDGE = Branch(binary("lt", T, 5), stored(X[TILE], TILE), stored(X[TILE], TILE))
 OTHER = Axis("other", 8)
+FUSED = Axis("fused", 64)
+
+
+def fused(*values: Scalar, inside: Statement | None = None, count: int = 64) -> Loop:
+    """A loop over tiles whose numbers T, L, J are found again from that of all."""
+    body = inside or stored(X[TILE], TILE)
+    for axis, value in reversed(list(zip((T, L, J), values, strict=False))):
+        body = Let(axis, value, body)
+    return Loop(FUSED, number(0), number(count), body, LoopKind.PARALLEL)
+
+
+TWO = (binary("floordiv", FUSED, 8), binary("floormod", FUSED, 8))
+THREE = (
+    binary("floordiv", FUSED, 8),
+    binary("floormod", binary("floordiv", FUSED, 2), 4),
+    binary("floormod", FUSED, 2),
+)
+PAIR = T * 8 + L * 2 + J
 SAFE = {
     "elements": [loop(N, stored(X[N] * X[N] + Z[N]))],
     "not read": [loop(N, stored(Z[N]))],
@@ -63,6 +82,9 @@ SAFE = {
     "edges": [loop(T, EDGES)],
     "let": [loop(T, loop(L, Let(N, TILE, stored(X[N] + 1.0, TILE))))],
     "edges by let": [loop(OTHER, Let(T, OTHER + 0, EDGES))],
+    "fused": [fused(*TWO)],
+    "three fused": [fused(*THREE, inside=stored(X[PAIR], PAIR))],
+    "edges of fused": [fused(*TWO, inside=EDGE)],
     "prefetched": [loop(N, Prefetch(X, (N + 4,)), stored(X[N]))],
 }
 UNSAFE = {
@@ -74,6 +96,9 @@ UNSAFE = {
     "read again": [loop(N, stored(X[N] + Y[N]))],
     "not for all": [loop(T, ONLY_FIRST)],
     "by value": [loop(N, Branch(binary("lt", X[N], 0.0), stored(X[N]), stored(-X[N])))],
+    "fused, others read": [fused(*TWO, inside=stored(X[L * 8 + T], TILE))],
+    "some of fused": [fused(*TWO, count=56)],
+    "edges of what is no digit": [fused(TWO[0], binary("floormod", FUSED, 4), inside=EDGE)],
     "lanes": [loop(N, stored(LaneReduce("sum", L, (X[N],), dtype="float32")))],
 }
 

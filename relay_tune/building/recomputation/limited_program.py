@@ -14,7 +14,7 @@ from functools import cached_property
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.building.program_form import program_regions
-from relay_tune.building.recomputation.limited_region import steps_of, with_sequence
+from relay_tune.building.recomputation.limited_region import Described, steps_of, with_sequence
 from relay_tune.building.recomputation.smaller_kernels import (
     SHARES,
     SmallerKernels,
@@ -87,8 +87,7 @@ class LimitedProgram:
         for region, steps, sequence in self._sequences:
             if sequence is None:
                 raise _too_little(steps, self.limit)
-            is_own = sequence == list(range(len(region.runs)))
-            found[region] = region if is_own else with_sequence(region, sequence)
+            found[region] = with_sequence(region, sequence, steps.replaced(sequence))
         functions = {n: _with(f, found) for n, f in self.program.functions.items()}
         return replace(self.program, functions=functions)
 
@@ -117,12 +116,13 @@ class LimitedProgram:
             found.append((region, steps, sequence_within(steps, self.limit)))
         return found
 
-    def _described(self, run: KernelRun) -> tuple[tuple[int, ...], float] | None:
+    def _described(self, run: KernelRun) -> Described | None:
         primitive = self.primitives[run.function]
         workspace = own_workspace(run, primitive, self.codes)
         if workspace is None:
             return None
-        return workspace, _cycles(self.codes[primitive.key.digest], self.machine)
+        code = self.codes[primitive.key.digest]
+        return Described(workspace, _cycles(code, self.machine), code.in_place)
 
 
 def with_room(

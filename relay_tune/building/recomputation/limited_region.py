@@ -8,17 +8,33 @@ The same kernels compute the same numbers, so all results keep their bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
 from relay_tune.building.recomputation.steps import Step, Steps
+from relay_tune.first_order.in_place_outputs import pairs_between
 from relay_tune.first_order.region import Buffer, KernelRun, Origin, Part, Region
 from relay_tune.quick_dataclass import dataclass
 
-DescribeRun = Callable[[KernelRun], tuple[tuple[int, ...], float] | None]
-"""The bytes of each tensor of a run's own workspace, and the cycles that it takes; None where a run
-of the program tells the bytes."""
+
+@dataclass(frozen=True)
+class Described:
+    """A run of a kernel.
+
+    Attributes:
+        workspace: the bytes of each tensor that it needs for itself.
+        cost: the cycles that it takes.
+        in_place: its inputs and outputs by number that may lie in the same memory.
+    """
+
+    workspace: tuple[int, ...]
+    cost: float = 0.0
+    in_place: Container[tuple[int, int]] = ()
+
+
+DescribeRun = Callable[[KernelRun], Described | None]
+"""None where a run of the program tells the bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +51,17 @@ def steps_of(region: Region, describe: DescribeRun) -> Steps | None:
     described = [describe(run) for run in region.runs]
     if not all(isinstance(buffer.size, int) for buffer in region.between):
         return None
-    outputs = set(region.outputs)
-    values: dict[Buffer, int] = {}
+    values = {whole: number for number, whole in enumerate(_values(region))}
     writes: dict[Buffer, list[_Write]] = {}
     for number, run in enumerate(region.runs):
         for buffer in run.outputs:
             part = region.located(buffer)
             end = part.offset + _most_bytes(buffer)
             writes.setdefault(part.whole, []).append(_Write(number, part.offset, end))
-            if part.whole not in outputs:
-                values.setdefault(part.whole, len(values))
     steps: list[Step] = []
     for number, (run, about) in enumerate(zip(region.runs, described, strict=True)):
         if about is None:
             return None
-        workspace, cost = about
         read = dict.fromkeys(region.located(buffer).whole for buffer in run.inputs)
         written = dict.fromkeys(region.located(buffer).whole for buffer in run.outputs)
         steps.append(
@@ -57,12 +69,24 @@ def steps_of(region: Region, describe: DescribeRun) -> Steps | None:
                 after=_writers(region, run, number, writes),
                 reads=tuple(values[whole] for whole in read if whole in values),
                 writes=tuple(values[whole] for whole in written if whole in values),
-                workspace=workspace,
-                cost=cost,
+                workspace=about.workspace,
+                cost=about.cost,
                 is_repeatable=all(b in values and len(writes[b]) == 1 for b in written),
+                in_place=tuple(
+                    (values[old], values[new])
+                    for read_, written_, old, new in pairs_between(region, run, values)
+                    if (read_, written_) in about.in_place and len(writes[new]) == 1
+                ),
             )
         )
     return Steps(tuple(steps), tuple(whole.known_size for whole in values))
+
+
+def _values(region: Region) -> list[Buffer]:
+    """The memory that a region plans, in the order in which it is written."""
+    outputs = set(region.outputs)
+    written = (region.located(buffer).whole for run in region.runs for buffer in run.outputs)
+    return [whole for whole in dict.fromkeys(written) if whole not in outputs]
 
 
 def _writers(
@@ -91,37 +115,55 @@ def _most_bytes(buffer: Buffer) -> float:
     return buffer.size if isinstance(buffer.size, int) else inf
 
 
-def with_sequence(region: Region, sequence: Sequence[int]) -> Region:
-    """The region whose runs follow each other so; one that runs again fills new buffers."""
+def with_sequence(
+    region: Region, sequence: Sequence[int], replaced: Sequence[Mapping[int, int]] = ()
+) -> Region:
+    """The region whose runs follow each other so; one that runs again fills new buffers.
+
+    `replaced` has for each of them which values it writes to the memory of which others.
+    """
     copies = _Copies(region)
-    runs = [copies.run(number) for number in sequence]
-    return replace(region, runs=tuple(runs), parts={**region.parts, **copies.parts})
+    for time, number in enumerate(sequence):
+        copies.run(number, replaced[time] if replaced else {})
+    return replace(region, runs=tuple(copies.runs), parts={**region.parts, **copies.parts})
 
 
 class _Copies:
-    """The buffers that are filled anew by runs that run again.
+    """The buffers that are filled anew by runs that run again, and by those that replace others.
 
     Attributes:
-        parts: where views of these lie.
+        runs: the runs so far.
+        parts: where views of these buffers lie, and what lies in the memory of others.
     """
 
     def __init__(self, region: Region) -> None:
+        self.runs: list[KernelRun] = []
         self.parts: dict[Buffer, Part] = {}
         self._region = region
+        self._values = _values(region)
         self._ran: set[int] = set()
         self._wholes: dict[Buffer, Buffer] = {}
         self._views: dict[tuple[Buffer, Buffer], Buffer] = {}
 
-    def run(self, number: int) -> KernelRun:
+    def run(self, number: int, replaced: Mapping[int, int]) -> None:
         """The next run, on the latest copies of what it reads."""
         run = self._region.runs[number]
         inputs = tuple(map(self._latest, run.inputs))
-        if number in self._ran:
-            for buffer in run.outputs:
-                whole = self._region.located(buffer).whole
-                self._wholes[whole] = Buffer(whole.type, Origin.COMPUTED)
+        values = self._values
+        old = {values[new]: self._memory(values[each]) for new, each in replaced.items()}
+        for whole in (self._region.located(buffer).whole for buffer in run.outputs):
+            if number in self._ran or whole in old:
+                copy = self._wholes[whole] = Buffer(whole.type, Origin.COMPUTED)
+                if whole in old:
+                    self.parts[copy] = Part(old[whole], 0)
         self._ran.add(number)
-        return replace(run, inputs=inputs, outputs=tuple(map(self._latest, run.outputs)))
+        outputs = tuple(map(self._latest, run.outputs))
+        self.runs.append(replace(run, inputs=inputs, outputs=outputs))
+
+    def _memory(self, whole: Buffer) -> Buffer:
+        """The buffer of its own memory that the latest copy of another one lies in."""
+        copy = self._wholes.get(whole, whole)
+        return self.parts[copy].whole if copy in self.parts else copy
 
     def _latest(self, buffer: Buffer) -> Buffer:
         """The buffer, or what stands for it in the latest copy of its memory."""
@@ -131,5 +173,5 @@ class _Copies:
             return copy or buffer
         if (copy, buffer) not in self._views:
             view = self._views[copy, buffer] = Buffer(buffer.type, Origin.COMPUTED)
-            self.parts[view] = Part(copy, part.offset)
+            self.parts[view] = Part(self._memory(part.whole), part.offset)
         return self._views[copy, buffer]

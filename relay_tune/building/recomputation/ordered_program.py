@@ -11,7 +11,12 @@ from dataclasses import replace
 
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
-from relay_tune.building.recomputation.limited_region import DescribeRun, steps_of, with_sequence
+from relay_tune.building.recomputation.limited_region import (
+    Described,
+    DescribeRun,
+    steps_of,
+    with_sequence,
+)
 from relay_tune.building.recomputation.prompt_order import prompt_order
 from relay_tune.building.recomputation.within_limit import planned_bytes
 from relay_tune.building.region_layout import own_workspace
@@ -31,9 +36,9 @@ def with_short_lives(
 ) -> FirstOrderProgram:
     """A program whose regions have an order with the smaller plan, where their plan is known."""
 
-    def describe(run: KernelRun) -> tuple[tuple[int, ...], float] | None:
+    def describe(run: KernelRun) -> Described | None:
         workspace = own_workspace(run, primitives[run.function], codes)
-        return None if workspace is None else (workspace, 0.0)
+        return None if workspace is None else Described(workspace)
 
     ordered: dict[Region, Region] = {}  # several instructions may run one region
     functions = {

@@ -82,6 +82,10 @@ class _Run:
     def _run(self, number: int, waiting: Sequence[int]) -> bool:
         """Run a step whose values are there; `waiting` steps keep what they have of theirs."""
         step = self._steps.steps[number]
+        replaced = self._replaced(number, waiting)
+        for value in replaced:
+            self._drop(value)
+            self._forget(value)
         new = [value for value in step.writes if value not in self._there or step.is_repeatable]
         needed = sum(map(rounded_up, step.workspace)) + sum(self._sizes[value] for value in new)
         kept = {value for each in waiting for value in self._steps.steps[each].reads}
@@ -94,12 +98,24 @@ class _Run:
             self._drop(value)
             self._forget(value)
         kept = {value for each in waiting for value in self._steps.steps[each].reads}
-        for value in (*step.writes, *step.reads):
+        for value in (*step.writes, *(each for each in step.reads if each not in replaced)):
             if value in kept or self._next_use(value) is not None:
                 self._there.add(value)
                 self._bytes += self._sizes[value]
                 self._forget(value)
         return True
+
+    def _replaced(self, number: int, waiting: Sequence[int]) -> Collection[int]:
+        """What a step reads and overwrites, since nothing needs it behind the step."""
+        step = self._steps.steps[number]
+        if not step.in_place:
+            return ()
+        kept = {value for each in waiting for value in self._steps.steps[each].reads}
+        before = self._there, self._ran
+        self._there, self._ran = self._there.union(step.writes), {*self._ran, number}
+        found = step.replaced(lambda value: value in kept or self._next_use(value) is not None)
+        self._there, self._ran = before
+        return found.values()
 
     def _drop(self, value: int) -> None:
         if value in self._there:

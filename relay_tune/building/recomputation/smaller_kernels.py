@@ -100,8 +100,7 @@ def room_for_kernels(
     Left is the limit without what a kernel reads and writes.
     """
     for run, step in zip(runs, steps.steps, strict=True):
-        touched = sum(steps.sizes[value] for value in {*step.reads, *step.writes})
-        room = int(max(limit - touched, 0) * share)
+        room = int(max(limit - steps.touched(step), 0) * share)
         if sum(step.workspace) > room:
             yield primitives[run.function].key.digest, room
 

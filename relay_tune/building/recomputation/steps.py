@@ -5,7 +5,7 @@ A value is memory that a region plans: a result that is neither an output nor an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from relay_tune.quick_dataclass import dataclass
@@ -24,6 +24,7 @@ class Step:
         cost: what it takes to run it once more, in cycles.
         is_repeatable: whether it may run once more; not so where it writes an output, or one part
             of a value.
+        in_place: a value that it reads, and one as large that it may write to the same memory.
     """
 
     after: tuple[int, ...]
@@ -32,6 +33,16 @@ class Step:
     workspace: tuple[int, ...] = ()
     cost: float = 0.0
     is_repeatable: bool = True
+    in_place: tuple[tuple[int, int], ...] = ()
+
+    def replaced(self, is_read_again: Callable[[int], bool]) -> dict[int, int]:
+        """What it writes to the memory of what it reads, and no one after it, by what it writes."""
+        found: dict[int, int] = {}
+        for read, written in self.in_place:
+            is_free = written not in found and read not in found.values()
+            if is_free and not is_read_again(read):
+                found[written] = read
+        return found
 
 
 @dataclass(frozen=True)
@@ -68,11 +79,12 @@ class Steps:
     @property
     def most_at_once(self) -> int:
         """The most bytes that one step touches; nothing runs with less."""
-        touched = (
-            sum(self.sizes[value] for value in {*step.reads, *step.writes}) + sum(step.workspace)
-            for step in self.steps
-        )
-        return max(touched, default=0)
+        return max((self.touched(step) + sum(step.workspace) for step in self.steps), default=0)
+
+    def touched(self, step: Step) -> int:
+        """The bytes that a step reads and writes, beside its workspace, at least."""
+        replaced = step.replaced(lambda _: False)
+        return sum(self.sizes[value] for value in {*step.reads, *step.writes} - replaced.keys())
 
     def cost(self, sequence: Sequence[int]) -> float:
         """The cycles of steps one after the other."""
@@ -82,20 +94,38 @@ class Steps:
         """How long tensors live where steps run in some order, some of them several times.
 
         A step that runs again makes its values anew; the old ones end where they were last read.
+        What replaces another one lives in its memory.
         """
         known: dict[int, int] = {}
         spans: list[list[int]] = []
+        replaced = self.replaced(sequence)
         for time, number in enumerate(sequence):
             step = self.steps[number]
             for value in step.reads:
                 spans[known[value]][2] = time
             for value in step.writes:
-                if value not in known or step.is_repeatable:
+                if value in replaced[time]:
+                    known[value] = known[replaced[time][value]]
+                elif value not in known or step.is_repeatable:
                     known[value] = len(spans)
                     spans.append([self.sizes[value], time, time])
                 spans[known[value]][2] = time
             spans += [[size, time, time] for size in step.workspace]
         return [Lifetime(*span) for span in spans]
+
+    def replaced(self, sequence: Sequence[int]) -> list[dict[int, int]]:
+        """For each time what its step writes to the memory of what is read there for the last time.
+
+        The value that is written has that which was there.
+        """
+        found: list[dict[int, int]] = []
+        later: set[int] = set()  # values whose present content is read later
+        for number in reversed(sequence):
+            step = self.steps[number]
+            later.difference_update(step.writes if step.is_repeatable else ())
+            found.append(step.replaced(later.__contains__))
+            later.update(step.reads, () if step.is_repeatable else step.writes)
+        return found[::-1]
 
     def most_alive(self, sequence: Sequence[int]) -> int:
         """The most bytes that are alive in one step; no plan takes less."""

@@ -126,3 +126,31 @@ def test_dynamic_sizes_have_no_limit() -> None:
 def test_a_limit_is_a_whole_number(limit: Any) -> None:
     with pytest.raises(InputError, match="memory_limit is .* whole number"):
         rt.build(rt.parse(JOINED), threads=1, memory_limit=limit)
+
+
+PASSED_BY = """
+def @main(%x: Tensor[(64, 32), float32], %w: Tensor[(32, 32), float32],
+          %y: Tensor[(32, 64), float32], %v: Tensor[(64, 64), float32],
+          %u: Tensor[(32, 32), float32]) {
+  let %a = reshape(nn.dense(%x, %w), newshape=[32, 64]);
+  let %b = nn.relu(%a + nn.dense(%y, %v));
+  let %c = reshape(tanh(reshape(%b, newshape=[64, 32]) + nn.dense(%x, %u)), newshape=[32, 64]);
+  (nn.softmax(%c), nn.dense(%c, %v), reshape(nn.softmax(%c), newshape=[64, 32]))
+}"""
+"""A sum may lie in the memory of a product of another shape, and so may another sum."""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_results_lie_in_the_memory_of_what_ends_there(threads: int) -> None:
+    module = rt.parse(PASSED_BY)
+    generator = np.random.default_rng(2)
+    shapes = (64, 32), (32, 32), (32, 64), (64, 64), (32, 32)
+    inputs = [generator.standard_normal(shape, np.float32) for shape in shapes]
+    plain = rt.build(module, threads=threads)
+    limit = 64 * 32 * 4
+    assert plain.workspace_bytes >= 2 * limit
+    limited = rt.build(module, threads=threads, memory_limit=limit)
+    assert limited.workspace_bytes == limit
+    for _ in range(2):
+        for found, wanted in zip(limited(*inputs), plain(*inputs), strict=True):
+            np.testing.assert_array_equal(found, wanted)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -50,8 +54,31 @@ def steps(draw: st.DrawFn) -> Steps:
         workspace = tuple(draw(st.lists(st.integers(1, 300), max_size=1)))
         cost = draw(st.integers(1, 50))
         made.append(Step(tuple(sorted(reads)), values, writes, workspace, cost, is_repeatable))
-    sizes = draw(st.lists(st.integers(1, 10), min_size=count, max_size=count))
+    sizes = draw(st.lists(st.integers(1, 3), min_size=count, max_size=count))
+    if draw(st.booleans()):
+        made = [_in_place(step, sizes) for step in made]
     return Steps(tuple(made), tuple(64 * size for size in sizes))
+
+
+def _in_place(step: Step, sizes: Sequence[int]) -> Step:
+    """The step, which may write to the memory of all that is as large."""
+    pairs = ((read, written) for read in step.reads for written in step.writes)
+    same = tuple((read, written) for read, written in pairs if sizes[read] == sizes[written])
+    return replace(step, in_place=same)
+
+
+def check_values(steps: Steps, sequence: list[int]) -> None:
+    """What a step reads is there yet: nothing was written to its memory since it was made."""
+    memory = itertools.count()
+    place: dict[int, int] = {}  # of each value
+    content: dict[int, int] = {}  # the value of each place
+    for number, replaced in zip(sequence, steps.replaced(sequence), strict=True):
+        step = steps.steps[number]
+        assert all(content[place[value]] == value for value in step.reads)
+        assert all(pair in step.in_place for pair in ((r, w) for w, r in replaced.items()))
+        for value in step.writes:
+            place[value] = place[replaced[value]] if value in replaced else next(memory)
+            content[place[value]] = value
 
 
 def check_runs(steps: Steps, sequence: list[int]) -> None:
@@ -73,6 +100,7 @@ def test_what_is_alive_has_room(steps: Steps, share: float) -> None:
     assume(sequence is not None)
     assert sequence is not None
     check_runs(steps, sequence)
+    check_values(steps, sequence)
     assert steps.most_alive(sequence) <= room + 300  # workspace is rounded up there, not here
 
 
@@ -84,6 +112,7 @@ def test_plans_are_within_the_limit(steps: Steps, share: float) -> None:
     assume(sequence is not None)
     assert sequence is not None
     check_runs(steps, sequence)
+    check_values(steps, sequence)
     assert planned_bytes(steps, sequence, limit) <= limit
 
 
@@ -145,3 +174,20 @@ def test_the_cheap_value_is_computed_again() -> None:
         (64, 64, 64, 64),
     )
     assert repeated_steps(steps, range(5), 3 * 64) == [0, 1, 2, 3, 1, 4]
+
+
+def test_a_value_takes_the_memory_of_one_that_nothing_reads_again() -> None:
+    """Three values, of which the second may be written over the first, and the third over both."""
+    steps = Steps(
+        (
+            Step((), (), (0,)),
+            Step((0,), (0,), (1,), in_place=((0, 1),)),
+            Step((0, 1), (0, 1), (2,), in_place=((0, 2), (1, 2))),
+        ),
+        (64, 64, 64),
+    )
+    assert steps.replaced(range(3)) == [{}, {}, {2: 0}]
+    assert planned_bytes(steps, range(3)) == steps.most_alive(range(3)) == 128
+    assert steps.most_at_once == 128
+    assert repeated_steps(steps, range(3), 128) == [0, 1, 2]
+    assert repeated_steps(steps, range(3), 64) is None
