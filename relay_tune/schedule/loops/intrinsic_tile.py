@@ -147,7 +147,8 @@ class IntrinsicTile:
             step = _interleaved(step, next_blocks(match, self.sharing, at, outer, columns, limits))
         turns, most = Turns((*outer, *self.steps)), MOST_LINES_BESIDE_MATRICES
         for each in self.beside:
-            step += [fetch.statement for fetch in each.shares(turns, most=most)]
+            for fetch in each.shares(turns, most=most):
+                step = _interleaved(step, fetch)
         if beside is not None:
             step.append(beside)
         body: Statement = Block(tuple(step))

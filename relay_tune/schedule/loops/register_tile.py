@@ -20,6 +20,7 @@ from relay_tune.schedule.loops.lane_tile import LaneTile
 from relay_tune.schedule.loops.open_axes import EdgeTile, edge_tiles
 from relay_tune.schedule.loops.packed_loads import packed_loads
 from relay_tune.schedule.loops.prefetch.epilogue_reads import epilogue_reads
+from relay_tune.schedule.loops.prefetch.fetch import Turns
 from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
 from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
 from relay_tune.schedule.loops.prefetch.next_part import next_part
@@ -64,8 +65,8 @@ class RegisterTile:
             reduction,
             dict(zip(nest.axes, choice.tile, strict=True)),
         )
-        beside = [each for each in for_others if isinstance(each, TouchedRows)]
-        self.sums = self._sums(reduction, constants, beside)
+        self.beside = [each for each in for_others if isinstance(each, TouchedRows)]
+        self.sums = self._sums(reduction, constants, self.beside)
         self.lane_tile = LaneTile(self.cells, reduction, self._store)
         ahead = [each for each in for_others if isinstance(each, ReadAhead)]
         self.ahead = [each for each in ahead if self._is_contiguous(each.load)]
@@ -108,7 +109,7 @@ class RegisterTile:
         if self.choice.vector == -2:
             return self.lane_tile.statement(bindings)
         if self.nest.body is None:
-            return self._elements(bindings)
+            return self._elements(bindings, Turns(outer))
         accumulators = self.sums.accumulators(bindings)
 
         def finish(point: Point) -> Statement:
@@ -122,22 +123,23 @@ class RegisterTile:
         form = axis_affine(load.indices[0])
         return form is not None and form.coefficient(self.vector_axis) == 1
 
-    def _elements(self, bindings: dict[Axis, TilePosition]) -> Statement:
+    def _elements(self, bindings: dict[Axis, TilePosition], turns: Turns) -> Statement:
         """A tile of a nest without a reduction, and what it reads in the next block.
 
         Points that read the same elements ask for them once: the products of a Winograd transform.
         """
         if self.nest.inside is not None:
             return self._elements_inside(bindings)
+        element = partial(self._element_asking, turns) if self.beside else self._element
         if not self.ahead:
-            return self.cells.over(bindings, self._element)
+            return self.cells.over(bindings, element)
         if self.ahead_axes >= {axis for axis, tile in bindings.items() if tile.extent != 1}:
             return self.cells.over(
-                bindings, lambda point: Block((self._element(point), *self._ahead_of(point)))
+                bindings, lambda point: Block((element(point), *self._ahead_of(point)))
             )
         asking = {axis: tile for axis, tile in bindings.items() if axis in self.ahead_axes}
         fetched = self.cells.over(asking, lambda point: Block(self._ahead_of(point)))
-        return Block((self.cells.over(bindings, self._element), fetched))
+        return Block((self.cells.over(bindings, element), fetched))
 
     def _elements_inside(self, bindings: dict[Axis, TilePosition]) -> Statement:
         """A tile of which some places may not be stored: as any other where all of them are.
@@ -160,6 +162,12 @@ class RegisterTile:
         at_end = Allocate(values, Block(parts))
         whole = self.cells.over(bindings, self._element)
         return Branch(_whole_inside(inside, bindings), whole, at_end)
+
+    def _element_asking(self, turns: Turns, point: Point) -> Statement:
+        """An element, beside what its point asks for; each tile is one of `turns`."""
+        number, points = self.cells.number(point)
+        asked = (each.at_point(turns, number, points) for each in self.beside)
+        return Block((*(fetch.statement for fetch in asked), self._element(point)))
 
     def _element(self, point: Point) -> Statement:
         return self._store(point, None)

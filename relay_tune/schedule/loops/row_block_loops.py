@@ -10,6 +10,7 @@ from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loops.loop_shapes import loop_over, parallel_loop
 from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows, fetched_beside
 from relay_tune.schedule.loops.prefetch.next_block import ReadAhead, read_ahead
+from relay_tune.schedule.loops.prefetch.spread import spread
 from relay_tune.schedule.loops.tile import TiledNest, tile_nest
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
@@ -70,7 +71,7 @@ def _nests(
     tiled = [
         tile_nest(nest, choice, constants, fetches)
         for nest, choice, fetches in zip(
-            nests, fitting, _fetched(nests, constants, blocks), strict=True
+            nests, fitting, _fetched(nests, fitting, constants, blocks), strict=True
         )
     ]
     packed = [constant for part in tiled for constant in part.packed]
@@ -80,7 +81,10 @@ def _nests(
 
 
 def _fetched(
-    nests: Sequence[Nest], constants: frozenset[Tensor], blocks: RowBlocks
+    nests: Sequence[Nest],
+    choices: Sequence[TileChoice],
+    constants: frozenset[Tensor],
+    blocks: RowBlocks,
 ) -> list[tuple[TouchedRows | ReadAhead, ...]]:
     """What each nest of a block fetches for its neighbours and for the next block.
 
@@ -92,7 +96,8 @@ def _fetched(
     busiest, touched = fetched_beside(nests, places, blocks.rows, constants)
     beside = frozenset(part.tensor for part in touched)
     ahead = read_ahead(nests, blocks.base, blocks.rows, beside)
-    return [(*(touched if n == busiest else ()), *each) for n, each in enumerate(ahead)]
+    asked = spread(nests, choices, busiest, touched)
+    return [(*own, *each) for own, each in zip(asked, ahead, strict=True)]
 
 
 def _together(parts: Sequence[tuple[TiledNest, TileChoice]]) -> Statement:

@@ -47,6 +47,21 @@ class TileCells:
             name="accumulators", shape=tuple(shape), dtype=dtype, scope=BufferScope.REGISTER
         )
 
+    def number(self, point: Point) -> tuple[Scalar, int]:
+        """How many points of its tile `over` writes before one, and how many in all.
+
+        Vectors are points, and follow each other.
+        """
+        number: Scalar = literal(0, INDEX)
+        points = 1
+        for axis in (axis for axis in self.written if axis in point.inner):
+            number = number * point.inner[axis].extent + point.inner[axis]
+            points *= point.inner[axis].extent
+        if self.vector_axis is not None:
+            vectors = -(-point.bindings[self.vector_axis].extent // self.choice.lanes)
+            number, points = number * vectors + point.cell[-2], points * vectors
+        return number, points
+
     def over(
         self,
         bindings: Bindings,

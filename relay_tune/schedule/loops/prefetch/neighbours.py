@@ -51,6 +51,7 @@ class TouchedRows:
             elements apart its rows begin.
         lines: the cache lines of a row.
         for_write: whether they are written.
+        asked: the first line that is asked for, and the one after the last; None: all of them.
     """
 
     tensor: Tensor
@@ -59,6 +60,7 @@ class TouchedRows:
     levels: tuple[tuple[int, int], ...]
     lines: int
     for_write: bool
+    asked: tuple[int, int] | None = None
 
     @property
     def all_lines(self) -> int:
@@ -73,10 +75,23 @@ class TouchedRows:
         """The same for these turns, of which the first ones are `waiting`, so many lines `most`."""
         if any(is_symbolic(loop.extent) for loop in turns.loops):
             return
-        in_turn, limits = turns.divided(self.all_lines, waiting)
+        begin, end = self.asked or (0, self.all_lines)
+        in_turn, limits = turns.divided(end - begin, waiting)
         if in_turn <= most:
-            lines = (self._line((turns.number - waiting) * in_turn + n) for n in range(in_turn))
+            number = (turns.number - waiting) * in_turn + begin
+            lines = (self._line(number + n) for n in range(in_turn))
             yield Fetch(tuple((self.tensor, at) for at in lines), limits, for_write=self.for_write)
+
+    def at_point(self, turns: Turns, point: Scalar, points: int) -> Fetch:
+        """The line of a point of a tile without a reduction; each tile is a turn.
+
+        The lines of a tile are spread over its points, and there are no more of them.
+        """
+        begin, end = self.asked or (0, self.all_lines)
+        in_turn = (end - begin) // turns.count
+        apart = max(points // in_turn, 1)
+        line = self._line(turns.number * in_turn + point // apart + begin)
+        return Fetch(((self.tensor, line),), ((point % apart, 1), (point // apart, in_turn)))
 
     def _line(self, number: Scalar) -> Scalar:
         """Where the line of a number begins, which is counted through all rows."""
