@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import relay_tune as rt
+from relay_tune.runtime.direct.code import direct_code
 from relay_tune.runtime.freed_memory import unchanged_mappings, unmap_compiler_pages
 
 LIBRARY = "/site-packages/llvmlite/binding/libllvmlite.so"
@@ -48,3 +49,11 @@ def test_the_compiler_goes_on_after_its_pages_are_gone() -> None:
     assert _resident_file_pages() < before - 20_000
     model = rt.build(rt.parse(text.format(2)), threads=1)
     np.testing.assert_array_equal(model(np.float32([-1, 1])), [2, 3])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_process_that_only_calls_programs_keeps_no_pages_of_the_compiler() -> None:
+    rt.build(rt.parse("def @main(%x: Tensor[(3), float32]) { exp(%x) }"), threads=1)
+    before = _resident_file_pages()
+    direct_code.__wrapped__()
+    assert _resident_file_pages() < before - 20_000

@@ -22,6 +22,7 @@ from relay_tune.runtime.direct.python_memory import (
     numpy_function,
     value_slots,
 )
+from relay_tune.runtime.freed_memory import unmap_compiler_pages
 from relay_tune.runtime.interpreter.values import ConstructorValue
 
 METH_NOARGS, METH_FASTCALL = 0x04, 0x80
@@ -57,6 +58,7 @@ def direct_code() -> LoadedCode:
     code = LoadedCode([compile_text(text, target)], symbols, imports)
     # Arrays that outlive everything else still free their memory by this code.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
+    unmap_compiler_pages()  # a process that loads libraries wants LLVM for nothing else
     return code
 
 
