@@ -67,7 +67,7 @@ def _as_tuple(value: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(_as_tuple(part) if isinstance(part, list | tuple) else part for part in value)
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Expr:
     """Base of all expressions."""
 
@@ -148,7 +148,7 @@ def type_name(node: object) -> str:
     return node.__class__.__name__
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Var(Expr):
     """A local variable; two variables of one name are different."""
 
@@ -159,7 +159,7 @@ class Var(Expr):
         return f"%{self.name}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GlobalVar(Expr):
     """The name of a function of the module."""
 
@@ -169,21 +169,21 @@ class GlobalVar(Expr):
         return f"@{self.name}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Constant(Expr):
     """A tensor value; `data` must not be written to."""
 
     data: np.ndarray
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tuple(Expr):
     """`(a, b)`."""
 
     fields: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TupleGetItem(Expr):
     """`tuple.index`."""
 
@@ -191,7 +191,7 @@ class TupleGetItem(Expr):
     index: int
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Function(Expr):
     """A function value: a global's body, a closure, or (attribute Primitive=1) a fused kernel."""
 
@@ -207,7 +207,7 @@ class Function(Expr):
         return self.attributes.get("Primitive") == 1
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call(Expr):
     """`callee(arguments)`; `attributes` only where the callee is an operator."""
 
@@ -217,7 +217,7 @@ class Call(Expr):
     type_arguments: tuple[Type, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Let(Expr):
     """`let var = value; body`; a function value may refer to `var`."""
 
@@ -226,7 +226,7 @@ class Let(Expr):
     body: Expr
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class If(Expr):
     """`if (condition) { ... } else { ... }` on a scalar bool."""
 
@@ -235,21 +235,21 @@ class If(Expr):
     false_branch: Expr
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RefCreate(Expr):
     """`ref(value)`: a new mutable cell."""
 
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RefRead(Expr):
     """`ref_read(ref)`."""
 
     ref: Expr
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RefWrite(Expr):
     """`ref_write(ref, value)`, of unit type."""
 
@@ -257,7 +257,7 @@ class RefWrite(Expr):
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Constructor(Expr):
     """A constructor of an algebraic data type; compare by `belongs_to` and `name`."""
 
@@ -310,7 +310,7 @@ class Clause:
     body: Expr
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Match(Expr):
     """`match (value) { clauses }`; not `complete` is written `match?`."""
 

@@ -85,7 +85,7 @@ OtherFactor = Callable[[Any], str]
 to; empty where it keeps all of its digits."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Operator(Expr):
     """One operator: everything that the rest of the compiler wants to know of it.
 

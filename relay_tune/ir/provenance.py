@@ -9,12 +9,15 @@ the shape that the user's program gives the node's value, whatever its layout be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from typing import TypeVar
 
 from relay_tune.errors import Span
+
+Node = TypeVar("Node")
 
 _SPAN: ContextVar[Span | None] = ContextVar("span", default=None)
 
@@ -33,6 +36,19 @@ def made_for(span: Span | None) -> Iterator[None]:
     token = _SPAN.set(span)
     try:
         yield
+    finally:
+        _SPAN.reset(token)
+
+
+def made_by(
+    span: Span | None, make: Callable[[Node, Node], Node], original: Node, node: Node
+) -> Node:
+    """What `make` gives for two nodes, made for a span, as `made_for` does it in more time."""
+    if span is None:
+        return make(original, node)
+    token = _SPAN.set(span)
+    try:
+        return make(original, node)
     finally:
         _SPAN.reset(token)
 

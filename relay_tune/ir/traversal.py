@@ -9,8 +9,10 @@ rewrite(e, visit)        bottom up: every node is rebuilt from its rewritten chi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
+from typing import Any
 
 from relay_tune.ir.expr import (
     Call,
@@ -33,65 +35,63 @@ from relay_tune.ir.expr import (
     Var,
     VarPattern,
 )
-from relay_tune.ir.provenance import made_for
+from relay_tune.ir.provenance import made_by
+
+_CHILDREN: Mapping[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
+    Call: lambda e: (e.callee, *e.arguments),
+    Tuple: attrgetter("fields"),
+    TupleGetItem: lambda e: (e.tuple_value,),
+    Function: lambda e: (e.body,),
+    Let: attrgetter("value", "body"),
+    If: attrgetter("condition", "true_branch", "false_branch"),
+    RefCreate: lambda e: (e.value,),
+    RefRead: lambda e: (e.ref,),
+    RefWrite: attrgetter("ref", "value"),
+    Match: lambda e: (e.value, *(clause.body for clause in e.clauses)),
+}
+"""How to get the children of a node, for each kind that has any."""
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, in evaluation order; bound variables are not among them."""
-    match expr:
-        case Call():
-            return (expr.callee, *expr.arguments)
-        case Tuple():
-            return expr.fields
-        case TupleGetItem():
-            return (expr.tuple_value,)
-        case Function():
-            return (expr.body,)
-        case Let():
-            return (expr.value, expr.body)
-        case If():
-            return (expr.condition, expr.true_branch, expr.false_branch)
-        case RefCreate():
-            return (expr.value,)
-        case RefRead():
-            return (expr.ref,)
-        case RefWrite():
-            return (expr.ref, expr.value)
-        case Match():
-            return (expr.value, *(clause.body for clause in expr.clauses))
-        case _:
-            return ()
+    get = _CHILDREN.get(type(expr))
+    return () if get is None else get(expr)
 
 
 def rebuild(expr: Expr, new: Sequence[Expr]) -> Expr:
     """`expr` with its children replaced by `new`; `expr` itself if all are the same objects."""
-    if all(a is b for a, b in zip(children(expr), new, strict=True)):
+    old, parts = children(expr), tuple(new)
+    if len(old) != len(parts):
+        raise ValueError(f"{expr} has {len(old)} children, not {len(parts)}.")
+    if old == parts:  # nodes are equal only to themselves
         return expr
-    match expr:
+    type_, span = expr.type, expr.span
+    match expr:  # the most frequent kinds are written out: `replace` takes twice as long
         case Call():
-            return replace(expr, callee=new[0], arguments=tuple(new[1:]))
+            about = expr.attributes, expr.type_arguments
+            return Call(parts[0], parts[1:], *about, type=type_, span=span)
         case Tuple():
-            return replace(expr, fields=tuple(new))
+            return Tuple(parts, type=type_, span=span)
         case TupleGetItem():
-            return replace(expr, tuple_value=new[0])
-        case Function():
-            return replace(expr, body=new[0])
+            return TupleGetItem(parts[0], expr.index, type=type_, span=span)
         case Let():
-            return replace(expr, value=new[0], body=new[1])
+            return Let(expr.var, parts[0], parts[1], type=type_, span=span)
+        case Function():
+            return replace(expr, body=parts[0])
         case If():
-            return replace(expr, condition=new[0], true_branch=new[1], false_branch=new[2])
+            return replace(expr, condition=parts[0], true_branch=parts[1], false_branch=parts[2])
         case RefCreate():
-            return replace(expr, value=new[0])
+            return replace(expr, value=parts[0])
         case RefRead():
-            return replace(expr, ref=new[0])
+            return replace(expr, ref=parts[0])
         case RefWrite():
-            return replace(expr, ref=new[0], value=new[1])
+            return replace(expr, ref=parts[0], value=parts[1])
         case Match():
             clauses = tuple(
                 Clause(clause.pattern, body)
-                for clause, body in zip(expr.clauses, new[1:], strict=True)
+                for clause, body in zip(expr.clauses, parts[1:], strict=True)
             )
-            return replace(expr, value=new[0], clauses=clauses)
+            return replace(expr, value=parts[0], clauses=clauses)
         case _:
             return expr
 
@@ -107,18 +107,22 @@ def post_order(
     `below(node)` gives what counts as the children of a node.
     """
     seen: set[Expr] = set()
-    stack: list[tuple[Expr, bool]] = [(root, False) for root in reversed(roots)]
+    stack: list[Expr | None] = list(reversed(roots))
+    pop = stack.pop
     while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            yield node
-            continue
-        if node in seen:
-            continue
-        seen.add(node)
-        stack.append((node, True))
-        if enter is None or enter(node):
-            stack.extend((child, False) for child in reversed(below(node)) if child not in seen)
+        node = pop()
+        if node is None:  # the children of the node below were visited
+            done = pop()
+            assert done is not None
+            yield done
+        elif node not in seen:
+            seen.add(node)
+            inner = below(node) if enter is None or enter(node) else ()
+            if inner:
+                stack += (node, None)
+                stack += inner[::-1]
+            else:
+                yield node
 
 
 def rewrite(
@@ -142,13 +146,11 @@ def rewrite_with_original(
     Nodes that `visit` makes inherit the span of the node.
     """
     done: dict[Expr, Expr] = {}
+    new = done.__getitem__
     for node in post_order(root, enter=enter):
-        if enter is None or enter(node):
-            rebuilt = rebuild(node, [done[child] for child in children(node)])
-        else:
-            rebuilt = node
-        with made_for(node.span):
-            done[node] = visit(node, rebuilt)
+        is_entered = enter is None or enter(node)
+        rebuilt = rebuild(node, tuple(map(new, children(node)))) if is_entered else node
+        done[node] = made_by(node.span, visit, node, rebuilt)
     return done[root]
 
 

@@ -99,7 +99,9 @@ def _map_scopes(root: Function, transform: Callable[[Expr], Expr]) -> Function:
         if function.is_primitive:
             done[function] = function
             continue
-        body = rewrite(function.body, lambda node: done.get(node, node), enter=same_scope)
+        body = function.body
+        if any(new is not old for old, new in done.items()):
+            body = rewrite(body, lambda node: done.get(node, node), enter=same_scope)
         done[function] = with_body(function, transform(body))
     result = done[root]
     return result if isinstance(result, Function) else root
