@@ -95,6 +95,12 @@ class NestAnalysis:
         """All loads."""
         return (*self.body_accesses, *self.result_accesses)
 
+    def is_read_once(self, access: Access) -> bool:
+        """Whether the nest is a sum, but of windows, that reads each element of an operand once."""
+        if access.constant or access.form is None or self.beside_windows or self.match is not None:
+            return False
+        return bool(self.nest.reduction) and self.nest.points <= access.elements
+
 
 @dataclass(frozen=True, slots=True)
 class _Subject:

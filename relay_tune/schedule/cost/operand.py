@@ -14,7 +14,7 @@ from relay_tune.machine.machine import Machine
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.cost.access import Access
 from relay_tune.schedule.cost.analysis import NestAnalysis
-from relay_tune.schedule.cost.rows import crowding, one_stream, outgrown, partial_row
+from relay_tune.schedule.cost.rows import crowding, jumping, one_stream, outgrown, partial_row
 from relay_tune.schedule.cost.traffic import Traffic
 
 
@@ -61,6 +61,7 @@ def operands(traffic: Traffic) -> Iterator[Operand]:
     for access, touched in zip(traffic.tile.analysis.accesses, touched_by_loops, strict=True):
         again, first, waited = _transfer(access, touched, traffic)
         first *= one_stream(access, traffic) if access.constant else slower
+        first *= jumping(access, traffic)
         parts, in_panels = partial_row(access, traffic)
         hidden = parts * (again + (first if access.is_near else first * crowded))
         exposed = hidden - hidden / parts if in_panels else 0.0

@@ -49,6 +49,20 @@ def partial_row(access: Access, traffic: Traffic) -> tuple[float, bool]:
     return known.partial_row if length * access.bytes < long else 1.0, in_panels
 
 
+def jumping(access: Access, traffic: Traffic) -> float:
+    """How much slower data come from afar of which each step of a sum reads a part of a row.
+
+    The rest of the row is read when all steps have gone by: nothing that the processor fetches
+    ahead is of use.
+    """
+    tile, machine = traffic.tile, traffic.machine
+    is_far = access.all_bytes > machine.memories[1].bytes and not access.is_near
+    if access.form is None or not is_far or not tile.analysis.is_read_once(access):
+        return 1.0
+    run = run_length(access.form, {**tile.extents, **tile.steps}) * access.bytes
+    return 1.0 + machine.coefficients.row_jump * LINE_BYTES / run
+
+
 def _lies_in_panels(access: Access, form: Affine, tile: Tile) -> bool:
     """Whether the steps of a reduction read vectors of short rows, one behind the other."""
     if tile.vector is None or form.coefficient(tile.vector) != 1:

@@ -96,10 +96,10 @@ def _streamed(operand: Operand) -> float:
     """What tiles read where their own data outgrow the second cache: all comes from afar each time.
 
     Sums over 8,192 to 100,000 pixels took twice to six times the time of their arithmetic. From
-    half of the cache on a part is lost.
+    half of the cache on a part is lost. What is read once comes from afar anyway.
     """
     traffic = operand.traffic
-    if operand.access.is_near:
+    if operand.access.is_near or traffic.tile.analysis.is_read_once(operand.access):
         return 0.0
     accesses = traffic.tile.analysis.accesses
     own = sum(n for a, n in zip(accesses, traffic.touched[0], strict=True) if not a.constant)

@@ -19,6 +19,8 @@ TILE_EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16)
 INDEPENDENT_EXTENTS = (1, 2, 3, 4)
 """Of axes along which nothing is used again."""
 VECTOR_COUNTS = (1, 2, 3, 4, 5, 6, 8)
+WIDE_VECTOR_COUNTS = (10, 12, 16, 24, 32)
+"""More, of sums that read each element once: their tiles take as long as their jumps are few."""
 UNROLLS = (1, 2, 4, 8)
 ROW_COUNTS = (1, 2, 4, 8, 16)
 """Rows that are reduced along the lanes together."""
@@ -40,7 +42,9 @@ def alternatives(analysis: NestAnalysis, machine: Machine) -> dict[str, tuple[ob
     choices: dict[str, tuple[object, ...]] = {"vector": tuple(vectors)}
     longest = max((_vector_extent(nest, v) // v[1] for v in vectors if v[0] >= 0), default=1)
     most = max(1, min(longest, _most_vectors(analysis, max(lanes for _, lanes in vectors))))
-    choices["vectors"] = tuple(n for n in VECTOR_COUNTS if n <= most)
+    wide = any(map(analysis.is_read_once, analysis.body_accesses))
+    counts = VECTOR_COUNTS + WIDE_VECTOR_COUNTS if wide else VECTOR_COUNTS
+    choices["vectors"] = tuple(n for n in counts if n <= most)
     for place in analysis.independent:
         extent = nest.axes[place].extent
         choices[f"tile{place}"] = tuple(n for n in INDEPENDENT_EXTENTS if n <= extent)

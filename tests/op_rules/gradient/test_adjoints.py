@@ -138,6 +138,14 @@ CASES: list[tuple[Any, ...]] = [
     ("nn.layer_norm", _x(2, 3, 4), _x(3), _x(3), {"axis": 1, "scale": False}),
     ("nn.instance_norm", _x(2, 3, 4), _x(3), _x(3)),
     ("nn.group_norm", _x(2, 4, 3), _x(4), _x(4), {"num_groups": 2}),
+    *[
+        ("nn.batch_norm", _x(2, 3, 4), *[_positive(size)] * 4, {"training": True, **options})
+        for size, options in (
+            (3, {}),
+            (4, {"axis": -1, "scale": False}),
+            (3, {"center": False, "epsilon": 0.1}),
+        )
+    ],
     ("nn.cross_entropy", _positive(2, 3), _positive(2, 3)),
     ("nn.cross_entropy_with_logits", _x(2, 3), _positive(2, 3)),
     *[

@@ -10,9 +10,11 @@ from relay_tune.schedule.cost.cache_sets import reloaded_bytes
 from relay_tune.schedule.cost.rows import outgrown_factor
 from relay_tune.schedule.cost.tile import tile_of
 from relay_tune.schedule.space.default_choice import default_choice
-from relay_tune.schedule.space.space import nest_space
+from relay_tune.schedule.space.space import NestSpace, nest_space
+from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.machines import SERVER, with_rates
-from tests.schedule.nest_spaces import depthwise, space_of
+from tests.schedule.nest_spaces import depthwise, only_nest, space_of
 
 
 def test_blocks_of_channels_keep_the_rows_of_windows_near():
@@ -24,6 +26,23 @@ def test_blocks_of_channels_keep_the_rows_of_windows_near():
         space.estimate(replace(chosen, blocks=(1, 1, count))).memory_cycles for count in (1, 3)
     ]
     assert costs[1] < costs[0]
+
+
+def test_sums_over_rows_from_afar_read_rows_whole():
+    def summed(rows: int, columns: int) -> NestSpace:
+        x, k = input_tensor("x", (rows, columns), "float32"), Axis("k", rows)
+        return space_of(
+            only_nest(compute("s", (columns,), lambda i: reduce("sum", [k], x[k, i]))), threads=1
+        )
+
+    assert default_choice(summed(1 << 16, 256)).tile == (256,)
+    space = summed(1 << 16, 64)
+    costs = [space.estimate(replace(default_choice(space), tile=(n,))).cycles for n in (16, 64)]
+    assert costs[0] > 2 * costs[1]
+    near = summed(1 << 8, 64)
+    choices = [replace(default_choice(near), tile=(n,)) for n in (16, 64)]
+    costs = [near.estimate(choice).memory_cycles for choice in choices]
+    assert costs[0] < 2 * costs[1]
 
 
 def test_windows_from_afar_walk_along_rows():
