@@ -17,6 +17,7 @@ from relay_tune.first_order.kinds import component_types, function_type
 from relay_tune.ir.expr import Call, Expr, Function, Var
 from relay_tune.ir.traversal import rewrite
 from relay_tune.ir.types import TensorType, Type
+from relay_tune.op.decisive import part_attributes
 from relay_tune.op.lower import lower_function
 from relay_tune.op.slicing import StridedSliceAttributes
 from relay_tune.tensor.dependencies import dependencies, tensors_in_order
@@ -38,7 +39,7 @@ def with_rows(primitive: Function, rows: int) -> Function | None:
     mapping: dict[Expr, Expr] = dict(zip(primitive.params, new, strict=True))
     body = rewrite(primitive.body, lambda node: mapping.get(node) or _all_rows(node))
     try:
-        batched = infer_expr(Function(tuple(new), body, attributes={"Primitive": 1}))
+        batched = infer_expr(Function(tuple(new), body, attributes=part_attributes(primitive)))
         assert isinstance(batched, Function)
         if list(component_types(function_type(batched).result)) != results:
             return None

@@ -13,6 +13,7 @@ from __future__ import annotations
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Var
 from relay_tune.ir.traversal import children, post_order, rewrite_with_original
 from relay_tune.ir.types import FuncType, TensorType
+from relay_tune.op.decisive import part_attributes
 from relay_tune.quick_dataclass import dataclass
 
 SMALLEST_SHARED_CONSTANTS = 1 << 15
@@ -69,8 +70,8 @@ def split_epilogue(primitive: Function) -> SplitPrimitive | None:
     used = {node for node in post_order(rest) if isinstance(node, Var)}
     positions = [n for n, param in enumerate(primitive.params) if param in params[root]]
     others = [n for n, param in enumerate(primitive.params) if param in used]
-    product = _primitive([primitive.params[n] for n in positions], root)
-    epilogue = _primitive([result, *(primitive.params[n] for n in others)], rest)
+    product = _primitive(primitive, [primitive.params[n] for n in positions], root)
+    epilogue = _primitive(primitive, [result, *(primitive.params[n] for n in others)], rest)
     if product is None or epilogue is None:
         return None
     return SplitPrimitive(product, tuple(positions), epilogue, tuple(others))
@@ -83,12 +84,12 @@ def _constant_bytes(node: Expr) -> int:
     return sum(a.data.nbytes for a in node.arguments if isinstance(a, Constant))
 
 
-def _primitive(params: list[Var], body: Expr) -> Function | None:
-    """A typed primitive function of tensors; None if there are others."""
+def _primitive(whole: Function, params: list[Var], body: Expr) -> Function | None:
+    """A typed primitive function of tensors, a part of another; None if there are others."""
     types = tuple(param.type for param in params if isinstance(param.type, TensorType))
     if len(types) != len(params) or not isinstance(body.type, TensorType):
         return None
     type_ = FuncType(types, body.type)
     return Function(
-        tuple(params), body, result_type=body.type, attributes={"Primitive": 1}, type=type_
+        tuple(params), body, result_type=body.type, attributes=part_attributes(whole), type=type_
     )

@@ -7,6 +7,7 @@ is what schedules are made for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from relay_tune.errors import FIX_SIZES, BuildError, NoNativeCodeError
@@ -27,6 +28,7 @@ from relay_tune.ir.known_type import known_type
 from relay_tune.ir.operator import Composition, Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type, unflatten
+from relay_tune.op.decisive import is_decisive
 from relay_tune.op.spaced_inputs import room_symbol, spaced_inputs
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
@@ -56,7 +58,8 @@ def lower_function(
     lowering = _Lowering(sizes, found, spaced_inputs(function))
     for param in function.params:
         lowering.add_parameter(param)
-    return lowering.program(flatten_value(lowering.run(function.body)))
+    program = lowering.program(flatten_value(lowering.run(function.body)))
+    return replace(program, is_decisive=True) if is_decisive(function) else program
 
 
 def lower_sizes(function: Function, sizes: Mapping[str, int] = NO_SIZES) -> TensorProgram:
@@ -165,7 +168,7 @@ class _Lowering:
         found = {
             max((self.other_factors.get(load.tensor, "") for load in loads(stage.body)), default="")
             for stage in tensors_in_order(outputs)
-            if isinstance(stage, Computed) and _multiplies(stage)
+            if isinstance(stage, Computed) and multiplies(stage)
         }
         return found.pop() if len(found) == 1 else ""
 
@@ -267,7 +270,7 @@ class _Lowering:
         return self.run(typed.body)
 
 
-def _multiplies(stage: Computed) -> bool:
+def multiplies(stage: Computed) -> bool:
     """Whether a stage is a sum of products."""
     body = stage.body.body if isinstance(stage.body, Reduce) else None
     return isinstance(body, Binary) and body.operation == "mul"

@@ -35,6 +35,7 @@ from relay_tune.ir.known_type import known_type
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.op.decisive import is_decisive
 from relay_tune.op.logical_shape import Shape, logical_shape
 from relay_tune.op.spaced_inputs import spaced_inputs
 from relay_tune.quick_dataclass import dataclass
@@ -109,7 +110,8 @@ def canonical_text(function: Function) -> str:
             names[node] = f"v{len(names)}"
             lines.append(f"{names[node]} = {_node_text(node, names)}")
     spaced = [f" p{position} spaced along {n}" for position, n in spaced_inputs(function).items()]
-    lines.append(f"return {names[function.body]}{''.join(spaced)}")
+    decisive = " decisive" if is_decisive(function) else ""
+    lines.append(f"return {names[function.body]}{''.join(spaced)}{decisive}")
     return "\n".join(lines)
 
 

@@ -79,9 +79,17 @@ _LIMITS: Mapping[Accuracy, Exactness] = MappingProxyType(
 """What each level allows at most."""
 
 
-def is_allowed(exactness: Exactness, accuracy: Accuracy) -> bool:
-    """Whether an algorithm of this exactness may be chosen."""
-    limit = _LIMITS[accuracy]
+_DECISIVE = Exactness(Mixing.TILE, Rounding.OF_SUMS)
+"""What `fast` allows where roundings decide conditions of derivatives."""
+
+
+def is_allowed(exactness: Exactness, accuracy: Accuracy, *, is_decisive: bool = False) -> bool:
+    """Whether an algorithm of this exactness may be chosen.
+
+    `is_decisive` is a program on whose roundings conditions of derivatives depend.
+    """
+    is_strict = is_decisive and accuracy is Accuracy.FAST
+    limit = _DECISIVE if is_strict else _LIMITS[accuracy]
     return exactness.mixing <= limit.mixing and exactness.rounding <= limit.rounding
 
 

@@ -10,7 +10,7 @@ from math import inf, prod
 from relay_tune.errors import InputError
 from relay_tune.machine.machine import Machine
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.schedule.accuracy import Accuracy, is_allowed, least_accuracy
+from relay_tune.schedule.accuracy import Accuracy, Exactness, is_allowed, least_accuracy
 from relay_tune.schedule.intrinsics.match import for_registers
 from relay_tune.schedule.nests.build_nests import build_nests
 from relay_tune.schedule.nests.constant_stages import fold_constant_stages
@@ -114,8 +114,9 @@ class Plan:
                 offered: list[AppliedAlgorithm] = []
                 with suppress(UndecidedSizeError):  # dynamic sizes leave this one out
                     plan = self.with_algorithm(before)
-                    for parameters in each.offers(plan.program, plan.ungrouped, self.accuracy):
-                        offered.append(before + AppliedAlgorithm((Rewrite(each, parameters),)))
+                    for parameters in each.offers(plan.program, plan.ungrouped, self._asked):
+                        found = AppliedAlgorithm((Rewrite(each, parameters),))
+                        offered += [before + found] if self.allows(found) else []
                 yield from offered
 
     def most_saving(self, machine: Machine) -> float:
@@ -130,23 +131,31 @@ class Plan:
             return inf
         return max([1.0, *found]) * prod(each.saving for each in known if each.follows)
 
+    @property
+    def _asked(self) -> Accuracy:
+        """The accuracy by which algorithms choose what they offer."""
+        is_strict = self.source.is_decisive and self.accuracy is Accuracy.FAST
+        return Accuracy.EXACT if is_strict else self.accuracy
+
     def _is_offered(self, algorithm: Algorithm) -> bool:
         direct = self.with_algorithm(DIRECT)
-        offers = algorithm.offers(direct.program, direct.ungrouped, self.accuracy)
+        offers = algorithm.offers(direct.program, direct.ungrouped, self._asked)
         return next(iter(offers), None) is not None
 
     def allows(self, algorithm: AppliedAlgorithm) -> bool:
         """Whether an algorithm may be chosen, whatever the program looks like."""
-        return all(self._allows(each.algorithm) for each in algorithm.rewrites)
+        return all(self._allows(each.algorithm, each.exactness) for each in algorithm.rewrites)
 
-    def _allows(self, algorithm: Algorithm) -> bool:
+    def _allows(self, algorithm: Algorithm, exactness: Exactness | None = None) -> bool:
         """Whether the accuracy allows an algorithm, or the program asks for what it rounds.
 
-        An exact plan rounds nothing, whatever the program says.
+        `exactness` is that of its parameters, None the best there is. An exact plan rounds
+        nothing, whatever the program says.
         """
-        if is_allowed(algorithm.exactness, self.accuracy):
+        own = algorithm.exactness if exactness is None else exactness
+        if is_allowed(own, self.accuracy, is_decisive=self.source.is_decisive):
             return True
-        asked = self.accuracy is not Accuracy.EXACT and self.source.data_type
+        asked = self._asked is not Accuracy.EXACT and self.source.data_type
         return bool(asked) and algorithm.data_type == asked
 
     @property
@@ -204,9 +213,9 @@ class Plan:
 
     def allowing(self, algorithm: AppliedAlgorithm) -> Plan:
         """The plan, or one of the least accuracy that allows an algorithm somebody has chosen."""
-        if self.allows(algorithm):
-            return self
-        return self.with_accuracy(least_accuracy(algorithm.exactness))
+        levels = (least_accuracy(algorithm.exactness), Accuracy.RELAXED)
+        plans = (self, *map(self.with_accuracy, levels))
+        return next(each for each in plans if each.allows(algorithm))
 
     def with_algorithm(self, algorithm: AppliedAlgorithm) -> Plan:
         """The plan of the same program under an algorithm.

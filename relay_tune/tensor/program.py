@@ -19,12 +19,15 @@ class TensorProgram:
         constants: tensors of known content that the outputs also depend on.
         data_type: the type that all of its products may round their data to, scaled; empty where
             data keep their digits.
+        is_decisive: whether conditions of derivatives depend on the results, so that these round as
+            direct sums do.
     """
 
     inputs: tuple[Input, ...]
     outputs: tuple[Tensor, ...]
     constants: tuple[tuple[Input, ConstantData], ...]
     data_type: str = ""
+    is_decisive: bool = False
 
     def constant_arrays(self) -> dict[Tensor, Array]:
         """The elements of each constant."""

@@ -26,21 +26,18 @@ from typing import ClassVar
 
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import BuildError
-from relay_tune.first_order.open_primitive import is_open_primitive, open_primitive
-from relay_tune.first_order.open_programs import open_program
 from relay_tune.ir.expr import Call, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.provenance import made_for
 from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.machine.machine import Machine
-from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import primitive_key
 from relay_tune.op.primitive_views import computes_nothing, is_join, view_offset
 from relay_tune.op_rules.matching import tensor_type
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.rewrites.algorithm import Algorithm
-from relay_tune.tensor.program import TensorProgram
+from relay_tune.transform.kernel_programs import kernel_of, kernel_program
 from relay_tune.transform.kernel_readings import (
     Reading,
     is_narrow_result,
@@ -156,14 +153,14 @@ class _Scope:
         return found - set(map(self.home, self._fixed())) if found else found
 
     def _kernels(self) -> Iterator[tuple[Call, Function]]:
-        found = ((node, _kernel_of(node)) for node in self.nodes)
+        found = ((node, kernel_of(node)) for node in self.nodes)
         return ((node, kernel) for node, kernel in found if isinstance(node, Call) and kernel)
 
     def _fixed(self) -> Iterator[Expr]:
         """Values that are no float32 results of kernels, or that others than kernels read."""
         yield self.body
         for node in self.nodes:
-            kernel = _kernel_of(node)
+            kernel = kernel_of(node)
             if kernel is None:
                 yield node
                 yield from children(node) if same_scope(node) else ()
@@ -203,13 +200,6 @@ def _without_passed_on(
     return kept
 
 
-def _kernel_of(node: Expr) -> Function | None:
-    """The kernel that an expression calls, if it does."""
-    if not isinstance(node, Call) or not isinstance(node.callee, Function):
-        return None
-    return node.callee if node.callee.is_primitive else None
-
-
 def _widens(kernel: Function) -> bool:
     """Whether a kernel makes float32 of bfloat16 anywhere."""
     types = (tensor_type(node) for node in post_order(kernel.body))
@@ -224,7 +214,7 @@ def _is_other(kernel: Function) -> bool:
 def _facts(kernel: Function, algorithms: Sequence[Algorithm]) -> _Facts:
     """What a kernel does; arguments of those that are no tensor programs keep all digits."""
     try:
-        program = _program(kernel)
+        program = kernel_program(kernel)
     except BuildError:
         return _Facts((Reading.EXACT,) * len(kernel.params))
     found = readings(program, algorithms)
@@ -234,13 +224,6 @@ def _facts(kernel: Function, algorithms: Sequence[Algorithm]) -> _Facts:
     )
 
 
-def _program(kernel: Function) -> TensorProgram:
-    """What a kernel computes, for any sizes that only a run knows."""
-    if not is_open_primitive(kernel):
-        return lower_function(kernel)
-    return open_program(open_primitive(kernel))
-
-
 def _narrowed(scope: _Scope, rounds: bool) -> Expr:
     """The body of a scope, whose kernels have other types."""
     narrow = scope.narrow(rounds)
@@ -248,7 +231,7 @@ def _narrowed(scope: _Scope, rounds: bool) -> Expr:
         return scope.body
     done: dict[Expr, Expr] = {}
     for node in scope.nodes:
-        kernel = _kernel_of(node)
+        kernel = kernel_of(node)
         if not same_scope(node):
             done[node] = node
         elif not isinstance(node, Call) or kernel is None:

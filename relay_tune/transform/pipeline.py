@@ -37,6 +37,7 @@ from relay_tune.transform.hoist_invariants import HoistInvariants
 from relay_tune.transform.infer import InferTypes
 from relay_tune.transform.instruments import Instrument
 from relay_tune.transform.join_sums import JoinSums
+from relay_tune.transform.keep_decisions import KeepDecisions
 from relay_tune.transform.keep_in_bfloat16 import KeepInBfloat16
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.layout.choose_layout import ChooseLayout
@@ -170,6 +171,7 @@ STANDARD_PASSES: tuple[PassClass, ...] = (
     RepeatSlices,
     SharePanels,
     Fuse,
+    KeepDecisions,
     KeepInBfloat16,
 )
 """The passes of builds, in order."""

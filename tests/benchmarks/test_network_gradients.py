@@ -41,6 +41,21 @@ def test_wrong_gradients_are_found() -> None:
     assert errors == {"w": pytest.approx(0.1), "zero": pytest.approx(5e-8)}
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs", "right", "verdict"),
+    [
+        (1e-6, 1e-2, True, "ok"),
+        (1e-2, 1e-2, True, "as torch"),
+        (1e-2, 1e-6, True, "FLIPS"),
+        (1e-6, 1e-6, False, "WRONG"),
+    ],
+)
+def test_the_verdict_tells_flips_from_errors(
+    ours: float, theirs: float, right: bool, verdict: str
+) -> None:
+    assert network_gradients._verdict(ours, theirs, right=right) == verdict
+
+
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 def test_torch_runs_a_recurrent_layer_as_onnxruntime_does(direction: str) -> None:
     generator, sides = np.random.default_rng(1), 2 if direction == "bidirectional" else 1

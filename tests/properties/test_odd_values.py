@@ -33,7 +33,7 @@ OTHERS = frozenset(
     "argwhere searchsorted unique vision.all_class_non_max_suppression "
     # derivatives of functions, which a pass replaces, and what it takes for constant
     "custom_jvp custom_vjp derivative derivative.adjoint derivative.tangent grad jvp ruled vjp"
-    " stop_gradient checkpoint checkpointed again".split()
+    " stop_gradient checkpoint checkpointed again decisive".split()
 )
 """Operators without cases of their own."""
 

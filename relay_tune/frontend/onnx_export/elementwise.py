@@ -24,6 +24,7 @@ _SAME_MEANING = {
     "copy": "Identity",
     "cos": "Cos",
     "cosh": "Cosh",
+    "decisive": "Identity",
     "divide": "Div",
     "equal": "Equal",
     "erf": "Erf",

@@ -190,10 +190,21 @@ def flat_adjoint(adjoint: Adjoint, count: int) -> Sequence[Adjoint]:
 
 def with_values(adjoints: Sequence[Adjoint], arguments: dict[Var, Expr]) -> list[Adjoint]:
     """Adjoints with values in place of parameters; what they share stays shared."""
+
+    def value(node: Expr) -> Expr:
+        return arguments.get(node, node) if isinstance(node, Var) else node
+
+    return rewritten(adjoints, value)
+
+
+def rewritten(
+    adjoints: Sequence[Adjoint],
+    visit: Callable[[Expr], Expr],
+    enter: Callable[[Expr], bool] = lambda _: True,
+) -> list[Adjoint]:
+    """Adjoints rewritten bottom up, as `ir.traversal.rewrite` does it, all together."""
     leaves = [leaf for adjoint in adjoints for leaf in _leaves(adjoint)]
-    whole = rewrite(
-        tuple_of(leaves), lambda node: arguments.get(node, node) if isinstance(node, Var) else node
-    )
+    whole = rewrite(tuple_of(leaves), visit, enter=enter)
     assert isinstance(whole, Tuple)
     renamed = iter(whole.fields)
 

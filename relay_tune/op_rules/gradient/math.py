@@ -75,7 +75,7 @@ _CONSTANT = GradientRule(constant=JUMPS)
 
 RULES: GradientRules = {
     "negative": GradientRule(lambda known: (negated(known.tensor),)),
-    "abs": by_slope(lambda x, _: call("sign", x)),
+    "abs": by_slope(lambda x, _: call("decisive", call("sign", x))),
     "exp": by_slope(lambda _, result: result),
     "log": GradientRule(lambda known: (quotient(known.tensor, known.call.arguments[0]),)),
     "log2": by_slope(_of_logarithm(2.0)),

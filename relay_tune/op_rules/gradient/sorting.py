@@ -41,7 +41,8 @@ def _topk(known: Differentiated) -> tuple[Adjoint, ...]:
     if attributes.ret_type == "indices" or not isinstance(adjoint, Expr):
         return None, *rest
     if isinstance(known.result.type, TupleType):
-        order: Expr = TupleGetItem(known.result, 1, type=known.result.type.fields[1])
+        found = TupleGetItem(known.result, 1, type=known.result.type.fields[1])
+        order: Expr = call("decisive", found)
     else:
         order = recall(known.call, known.call.arguments, ret_type="indices")
     return _put_back(data, order, adjoint, attributes.axis), *rest

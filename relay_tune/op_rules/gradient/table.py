@@ -22,6 +22,7 @@ from relay_tune.op_rules.gradient import (
     slicing,
     sorting,
 )
+from relay_tune.op_rules.gradient.decisions import with_decisions
 from relay_tune.op_rules.gradient.derived import (
     composed_adjoints,
     composed_tangent,
@@ -80,7 +81,7 @@ def adjoints_of(known: Differentiated) -> Sequence[Adjoint]:
         return (None,) * len(known.call.arguments)
     written = None if rule is None or rule.adjoints is None else rule.adjoints(known)
     if written is not None:
-        return written
+        return with_decisions(known, written)
     if is_composed(known.call):
         return composed_adjoints(known, adjoints_of)
     return derived_adjoints(known)

@@ -135,7 +135,7 @@ _KEEPING = (
     *("reshape", "expand_dims", "squeeze", "transpose", "layout_transform", "reshape_like"),
     *("broadcast_to", "broadcast_to_like", "repeat", "tile", "reverse", "reverse_sequence"),
     *("strided_slice", "slice_like", "take", "gather", "gather_nd", "check_indices"),
-    *("copy", "cast", "sort", "max", "min"),
+    *("copy", "cast", "sort", "max", "min", "decisive"),
     *("dyn.reshape", "dyn.strided_slice", "dyn.broadcast_to", "dyn.tile"),
 )
 

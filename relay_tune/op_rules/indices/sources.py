@@ -57,6 +57,6 @@ SOURCES: OperatorTable[SourceRule] = OperatorTable(
     {
         "cast": _cast,
         "transpose": _transposed,
-        **dict.fromkeys(("reshape", "expand_dims", "squeeze", "copy"), _moved),
+        **dict.fromkeys(("reshape", "expand_dims", "squeeze", "copy", "decisive"), _moved),
     }
 )

@@ -83,7 +83,8 @@ class Algorithm:
         name: in texts and in the JSON form of schedules.
         offers: which parameters are worth a look.
         parameters: the record of its parameters.
-        exactness: what it keeps of direct sums.
+        exactness: what it keeps of direct sums, with the parameters that keep most.
+        exactness_of: the same with given parameters; None if all keep as much.
         rewritten: what it makes of a program's stages; None if they stay.
         is_ragged: whether parts at the end of an axis that lack some of their places are in one
             nest with the whole ones; None if nests have whole ones only.
@@ -108,6 +109,7 @@ class Algorithm:
     offers: Offers
     parameters: type[Parameters] = Parameters
     exactness: Exactness = Exactness()
+    exactness_of: Callable[[Any], Exactness] | None = None
     rewritten: Rewritten | None = None
     is_ragged: Callable[[Any], bool] | None = None
     nest: OfNest | None = None
@@ -162,6 +164,12 @@ class Rewrite:
     parameters: Parameters
 
     @property
+    def exactness(self) -> Exactness:
+        """What it keeps of direct sums."""
+        of = self.algorithm.exactness_of
+        return self.algorithm.exactness if of is None else of(self.parameters)
+
+    @property
     def values(self) -> dict[str, object]:
         """The parameters by name, without those that have their default value."""
         found = {each.name: getattr(self.parameters, each.name) for each in _declared(self)}
@@ -204,7 +212,7 @@ class AppliedAlgorithm:
     @property
     def exactness(self) -> Exactness:
         """What all rewrites together keep of direct sums."""
-        every = [each.algorithm.exactness for each in self.rewrites]
+        every = [each.exactness for each in self.rewrites]
         return Exactness(
             max((each.mixing for each in every), default=Exactness().mixing),
             max((each.rounding for each in every), default=Exactness().rounding),

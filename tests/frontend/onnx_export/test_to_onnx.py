@@ -102,10 +102,11 @@ def test_a_weight_that_several_products_read_is_there_once() -> None:
 
 
 UNARY = (
-    "abs acos asin asinh atan atanh ceil copy cos cosh erf exp fast_erf fast_exp fast_tanh floor "
-    "isinf isnan log log10 log2 negative nn.dropout nn.gelu nn.leaky_relu nn.relu round rsqrt "
-    "sigmoid sign sin sinh sqrt tan tanh trunc nn.softmax nn.fast_softmax nn.log_softmax "
-    "zeros_like ones_like nn.batch_flatten transpose argmax argmin sum mean min max prod"
+    "abs acos asin asinh atan atanh ceil copy cos cosh decisive erf exp fast_erf fast_exp "
+    "fast_tanh floor isinf isnan log log10 log2 negative nn.dropout nn.gelu nn.leaky_relu nn.relu "
+    "round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc nn.softmax nn.fast_softmax "
+    "nn.log_softmax zeros_like ones_like nn.batch_flatten transpose argmax argmin sum mean min max "
+    "prod"
 ).split()
 BINARY = (
     "add subtract multiply divide floor_divide mod trunc_mod power maximum minimum equal "

@@ -38,6 +38,7 @@ def _ints(high: int, *shape: int) -> Any:
 
 CASES: list[tuple[Any, ...]] = [
     ("again", _x(2, 3), _x(3)),
+    ("decisive", _x(2, 3)),
     *[(name, _x(2, 3), _x(3)) for name in ("add", "subtract", "multiply", "divide")],
     *[(name, _x(2, 3), _x(2, 1)) for name in ("maximum", "minimum", "divide")],
     ("power", _positive(2, 3), _x(3)),
