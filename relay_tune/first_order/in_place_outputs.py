@@ -108,24 +108,26 @@ def _sharing_between(program: FirstOrderProgram) -> Iterator[Sharing]:
     for function in program.functions.values():
         for step in (each for block in function.blocks for each in block.instructions):
             if isinstance(step, RunRegion):
-                between = step.region.between
-                for run in step.region.runs:
-                    for read, written, *_ in pairs_between(step.region, run, between):
+                region, olds = step.region, step.region.between
+                news = {*olds, *region.outputs}
+                for run in region.runs:
+                    for read, written, *_ in equal_pairs(region, run, olds, news):
                         yield Sharing(run.function, read, written)
 
 
-def pairs_between(
-    region: Region, run: KernelRun, between: Container[Buffer]
+def equal_pairs(
+    region: Region, run: KernelRun, olds: Container[Buffer], news: Container[Buffer]
 ) -> Iterator[tuple[int, int, Buffer, Buffer]]:
     """An input and an output of a run that are as large, by number, and their memory.
 
-    Of `between`, the memory that a region plans, each is a whole, which the run reads once.
+    Each is a whole, that of the input one of `olds`, which the run reads once, and that of the
+    output one of `news`.
     """
     wholes = [region.located(buffer).whole for buffer in run.inputs]
     for (read, old), (written, new) in product(enumerate(wholes), enumerate(run.outputs)):
         own = region.located(new).whole
         sizes = {each.size for each in (run.inputs[read], old, new, own)}
-        if len(sizes) == 1 and wholes.count(old) == 1 and old in between and own in between:
+        if len(sizes) == 1 and wholes.count(old) == 1 and old in olds and own in news:
             yield read, written, old, own
 
 
@@ -167,12 +169,12 @@ def _pairs(step: RunRegion) -> Iterator[tuple[int, int]]:
 def _sharing(step: RunRegion, read: int, written: int) -> Iterator[Sharing]:
     """The primitive that alone reads an input and writes an output, if there is one."""
     old, new = step.region.inputs[read], step.region.outputs[written]
-    run = _only_run(step.region, old, new)
+    run = only_run(step.region, old, new)
     if run is not None:
         yield Sharing(run.function, run.inputs.index(old), run.outputs.index(new))
 
 
-def _only_run(region: Region, read: Buffer, written: Buffer) -> KernelRun | None:
+def only_run(region: Region, read: Buffer, written: Buffer) -> KernelRun | None:
     """The run that alone reads one buffer, once, and alone writes another; None if none does."""
     readers = [run for run in region.runs for each in run.inputs if _lies_in(region, each, read)]
     writers = [

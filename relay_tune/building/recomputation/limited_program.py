@@ -6,7 +6,7 @@ the plan that is looked at is the one that runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import cached_property
@@ -15,6 +15,7 @@ from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.building.program_form import program_regions
 from relay_tune.building.recomputation.limited_region import Described, steps_of, with_sequence
+from relay_tune.building.recomputation.room_of_results import with_values_in_results
 from relay_tune.building.recomputation.smaller_kernels import (
     SHARES,
     SmallerKernels,
@@ -61,6 +62,23 @@ CompiledKernels = tuple[Mapping[str, PrimitiveCode], Mapping[str, Future[bytes]]
 
 
 @dataclass(frozen=True)
+class _Sequence:
+    """How the kernels of a region run.
+
+    Attributes:
+        region: as it was.
+        roomy: the same with values in the memory of its results.
+        steps: its kernels.
+        sequence: in which they run; None where none was found.
+    """
+
+    region: Region
+    roomy: Region
+    steps: Steps
+    sequence: list[int] | None
+
+
+@dataclass(frozen=True)
 class LimitedProgram:
     """A program whose kernels are to run so that the plan of each region is within a limit.
 
@@ -84,10 +102,11 @@ class LimitedProgram:
         Raises InputError, with the least limit that was found, where no way is found.
         """
         found: dict[Region, Region] = {}
-        for region, steps, sequence in self._sequences:
-            if sequence is None:
-                raise _too_little(steps, self.limit)
-            found[region] = with_sequence(region, sequence, steps.replaced(sequence))
+        for each in self._sequences:
+            if each.sequence is None:
+                raise _too_little(each.steps, self.limit)
+            replaced = each.steps.replaced(each.sequence)
+            found[each.region] = with_sequence(each.roomy, each.sequence, replaced)
         functions = {n: _with(f, found) for n, f in self.program.functions.items()}
         return replace(self.program, functions=functions)
 
@@ -97,24 +116,29 @@ class LimitedProgram:
         Only of regions for which no order is found, and a `share` of what there is.
         """
         found: dict[str, int] = {}
-        for region, steps, sequence in self._sequences:
-            if sequence is not None:
+        for each in self._sequences:
+            if each.sequence is not None:
                 continue
-            crowded = room_for_kernels(region.runs, self.primitives, steps, self.limit, share)
+            runs, steps = each.region.runs, each.steps
+            crowded = room_for_kernels(runs, self.primitives, steps, self.limit, share)
             for digest, room in crowded:
                 found[digest] = min(found.get(digest, room), room)
         return found
 
     @cached_property
-    def _sequences(self) -> list[tuple[Region, Steps, list[int] | None]]:
-        """The kernels of each region, and how they run; None where that is not found."""
+    def _sequences(self) -> list[_Sequence]:
         found = []
         for region in dict.fromkeys(program_regions(self.program)):
-            steps = steps_of(region, self._described)
+            roomy = with_values_in_results(region, self._in_place)
+            steps = steps_of(roomy, self._described)
             if steps is None:
                 raise _not_known(kernel_words(region.runs[0].function))
-            found.append((region, steps, sequence_within(steps, self.limit)))
+            sequence = sequence_within(steps, self.limit)
+            found.append(_Sequence(region, roomy, steps, sequence))
         return found
+
+    def _in_place(self, run: KernelRun) -> Container[tuple[int, int]]:
+        return self.codes[self.primitives[run.function].key.digest].in_place
 
     def _described(self, run: KernelRun) -> Described | None:
         primitive = self.primitives[run.function]
@@ -122,7 +146,7 @@ class LimitedProgram:
         if workspace is None:
             return None
         code = self.codes[primitive.key.digest]
-        return Described(workspace, _cycles(code, self.machine), code.in_place)
+        return Described(workspace, _cycles(code, self.machine), self._in_place(run))
 
 
 def with_room(

@@ -13,7 +13,7 @@ from dataclasses import replace
 from math import inf
 
 from relay_tune.building.recomputation.steps import Step, Steps
-from relay_tune.first_order.in_place_outputs import pairs_between
+from relay_tune.first_order.in_place_outputs import equal_pairs
 from relay_tune.first_order.region import Buffer, KernelRun, Origin, Part, Region
 from relay_tune.quick_dataclass import dataclass
 
@@ -74,7 +74,7 @@ def steps_of(region: Region, describe: DescribeRun) -> Steps | None:
                 is_repeatable=all(b in values and len(writes[b]) == 1 for b in written),
                 in_place=tuple(
                     (values[old], values[new])
-                    for read_, written_, old, new in pairs_between(region, run, values)
+                    for read_, written_, old, new in equal_pairs(region, run, values, values)
                     if (read_, written_) in about.in_place and len(writes[new]) == 1
                 ),
             )

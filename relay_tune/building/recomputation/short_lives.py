@@ -15,8 +15,13 @@ from relay_tune.building.recomputation.steps import Steps
 
 def short_lived_order(steps: Steps) -> list[int]:
     """The steps in that of three orders in which least memory is alive, their own the first."""
+    return short_lived_orders(steps)[0]
+
+
+def short_lived_orders(steps: Steps) -> list[list[int]]:
+    """Three orders of the steps, that in which least memory is alive first."""
     own = list(range(len(steps.steps)))
-    return min(own, _by_outputs(steps), prompt_order(steps), key=steps.most_alive)
+    return sorted((own, _by_outputs(steps), prompt_order(steps)), key=steps.most_alive)
 
 
 def _by_outputs(steps: Steps) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relay_tune.building.recomputation.repeated_steps import repeated_steps
-from relay_tune.building.recomputation.short_lives import short_lived_order
+from relay_tune.building.recomputation.short_lives import short_lived_order, short_lived_orders
 from relay_tune.building.recomputation.steps import Steps
 from relay_tune.runtime.memory_plan import plan_memory
 
@@ -21,11 +21,21 @@ PRECISION = 0.01
 
 
 def sequence_within(steps: Steps, limit: int) -> list[int] | None:
-    """The steps as they run, some several times; None where no plan within the limit was found."""
+    """The steps as they run, some several times; None where no plan within the limit was found.
+
+    What fits in one order may not in another, or with more repetitions.
+    """
     own = list(range(len(steps.steps)))
     if planned_bytes(steps, own, limit) <= limit:
         return own
-    return _repeating(steps, short_lived_order(steps), limit)
+    found: list[list[int]] = []
+    for order in short_lived_orders(steps):
+        sequence = _repeating(steps, order, limit)
+        if sequence is not None:
+            found.append(sequence)
+            if len(sequence) == len(own):
+                break
+    return min(found, key=steps.cost, default=None)
 
 
 def planned_bytes(steps: Steps, sequence: Sequence[int], limit: int | None = None) -> int:
