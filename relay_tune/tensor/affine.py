@@ -121,26 +121,62 @@ def combined(operation: str, left: Affine, right: Affine) -> Affine | None:
 
 def axis_affine(index: Scalar) -> Affine | None:
     """An index expression as an affine form over its axes, or None if it is not one."""
+    terms: dict[Variable, int] = {}
+    total = _gathered(index, 1, terms)
+    return None if total is None else Affine(_occurring(terms), total)
+
+
+def _occurring(terms: dict[Variable, int]) -> dict[Variable, int]:
+    return terms if all(terms.values()) else {v: c for v, c in terms.items() if c}
+
+
+def _gathered(index: Scalar, factor: int, terms: dict[Variable, int]) -> int | None:
+    """Add an index times a factor to terms; its constant part, or None if it is not affine.
+
+    Sums of many terms are read once, without a form for each part of them.
+    """
     if isinstance(index, Literal):
-        return constant(index.value if is_integer(index.value) else int(index.value))
+        return factor * (index.value if is_integer(index.value) else int(index.value))
     if isinstance(index, Axis):
-        return variable(index)
+        terms[index] = terms.get(index, 0) + factor
+        return 0
     if not isinstance(index, Binary) or index.operation not in AFFINE_OPERATIONS:
         return None
-    first = axis_affine(index.left)
-    second = None if first is None else axis_affine(index.right)
-    return None if first is None or second is None else combined(index.operation, first, second)
+    if index.operation == "mul":
+        return _gathered_product(index, factor, terms)
+    first = _gathered(index.left, factor, terms)
+    if first is None:
+        return None
+    second = _gathered(index.right, factor if index.operation == "add" else -factor, terms)
+    return None if second is None else first + second
+
+
+def _gathered_product(product: Binary, factor: int, terms: dict[Variable, int]) -> int | None:
+    left, right = product.left, product.right
+    if isinstance(left, Literal):
+        left, right = right, left
+    if isinstance(right, Literal) and is_integer(right.value):
+        return _gathered(left, factor * right.value, terms)
+    first = axis_affine(left)
+    second = None if first is None else axis_affine(right)
+    form = None if first is None or second is None else combined("mul", first, second)
+    if form is None:
+        return None
+    for variable, coefficient in form.terms.items():
+        terms[variable] = terms.get(variable, 0) + factor * coefficient
+    return factor * form.constant
 
 
 def flat_form(shape: Sequence[int], indices: Sequence[Scalar]) -> Affine | None:
     """The row-major offset of indices in a shape over their axes, or None if it is not affine."""
-    total, stride = ZERO, 1
+    terms: dict[Variable, int] = {}
+    total, stride = 0, 1
     for index, extent in zip(reversed(indices), reversed(shape), strict=True):
-        form = axis_affine(index)
-        if form is None:
+        part = _gathered(index, stride, terms)
+        if part is None:
             return None
-        total, stride = total + form.scale(stride), stride * extent
-    return total
+        total, stride = total + part, stride * extent
+    return Affine(_occurring(terms), total)
 
 
 def split_quotient(

@@ -15,6 +15,7 @@ from relay_tune.tensor.affine import (
     Variable,
     axis_affine,
     combined,
+    flat_form,
     split_quotient,
     variable,
 )
@@ -197,6 +198,12 @@ def flat_index(shape: Sequence[int], indices: Sequence[Scalar]) -> Scalar:
     return total
 
 
+def flat_place(shape: Sequence[int], indices: Sequence[Scalar]) -> Scalar:
+    """The row-major element offset of an access, simplified."""
+    form = flat_form(shape, indices)
+    return simplify(flat_index(shape, indices)) if form is None else expression_of(form)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class FlatView(Tensor):
     """A tensor seen as its elements, or as its words, in row-major order."""
@@ -233,7 +240,7 @@ class FlatTensors:
                 return node
             if node.tensor is kept:
                 return node
-            index = simplify(flat_index(node.tensor.shape, node.indices))
+            index = flat_place(node.tensor.shape, node.indices)
             return Load(self.view(node.tensor), (index,), dtype=node.dtype)
 
         return transform(root, visit)

@@ -22,6 +22,7 @@ from relay_tune.tensor.index import (
     divided_axis,
     expression_of,
     flat_index,
+    flat_place,
     is_injective,
     simplify,
 )
@@ -88,6 +89,14 @@ def test_expression_of_a_form_has_its_values(factors, number):
     np.testing.assert_array_equal(
         values(expression_of(Affine(terms, number))), expected + values(AXES[0]) * 0
     )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(indices(), min_size=2, max_size=2))
+def test_a_flat_place_is_the_simplified_offset(places):
+    place, offset = flat_place((9, 7), places), flat_index((9, 7), places)
+    np.testing.assert_array_equal(values(place), values(offset))
+    assert with_divisions(place) == with_divisions(simplify(offset))
 
 
 def test_divisions_of_a_flat_index_disappear():

@@ -55,6 +55,7 @@ class IndexWriter:
     evaluate: Callable[[Scalar], Value]
     environment: dict[Variable, Affine] = field(default_factory=dict)
     _forms: dict[tuple[Tensor, tuple[Scalar, ...]], Affine | None] = field(default_factory=dict)
+    _differences: dict[Binary, Affine | None] = field(default_factory=dict)
 
     def affine(self, index: Scalar) -> Affine | None:
         """An index in terms of loop variables and LANE, or None if it is not affine."""
@@ -209,8 +210,20 @@ class IndexWriter:
             return None if None in sides else not settled
         if node.operation not in COMPARISONS or node.left.dtype != INDEX:
             return None
-        left, right = self.affine(node.left), self.affine(node.right)
-        if left is None or right is None:
+        form = self._difference(node)
+        if form is None:
             return None
-        low, high = (left + right.scale(-1)).bounds(self.extent)
+        low, high = form.bounds(self.extent)
         return decide_difference(node.operation, low, high)
+
+    def _difference(self, node: Binary) -> Affine | None:
+        """The left side less the right one; over axes it is found once for each comparison."""
+        if node not in self._differences:
+            self._differences[node] = _less(axis_affine(node.left), axis_affine(node.right))
+        form = self._differences[node]
+        known = None if form is None else form.substituted(self.environment)
+        return _less(self.affine(node.left), self.affine(node.right)) if known is None else known
+
+
+def _less(left: Affine | None, right: Affine | None) -> Affine | None:
+    return None if left is None or right is None else left + right.scale(-1)

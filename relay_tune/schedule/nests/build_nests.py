@@ -23,7 +23,7 @@ from relay_tune.schedule.nests.operation_count import places_share, selects_by_s
 from relay_tune.schedule.nests.regions import Region, regions_of, whole_periods
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Load, Reduce, Scalar, Tensor, index_value
-from relay_tune.tensor.index import FlatTensors, flat_index, simplify
+from relay_tune.tensor.index import FlatTensors, flat_place, simplify
 from relay_tune.tensor.rounded_numbers import with_rounded_numbers
 from relay_tune.tensor.size import nominal
 from relay_tune.tensor.tensor import ProcedureOutput
@@ -110,7 +110,7 @@ def _nest(
     flat: FlatTensors,
     inside: Scalar | None = None,
 ) -> Nest:
-    index = simplify(flat_index(stage.tensor.shape, places))
+    index = flat_place(stage.tensor.shape, places)
     body = None
     if reduced is not None:
         body = flat.flatten(with_rounded_numbers(simplify(reduced.body)))

@@ -14,7 +14,7 @@ from relay_tune.schedule.nests.inline import Stage
 from relay_tune.schedule.nests.regions import Region, by_phases, regions_of
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Load, Reduce, Scalar, Tensor
-from relay_tune.tensor.index import axis_range, flat_index, is_injective, simplify
+from relay_tune.tensor.index import axis_range, flat_place, is_injective
 from relay_tune.tensor.size import surely_less
 from relay_tune.tensor.tensor import ProcedureOutput
 from relay_tune.tensor.walk import loads
@@ -91,7 +91,7 @@ def _reads_each_once(regions: Sequence[Region], load: Load, others: set[Tensor])
         return False
     inner = next(item for item in loads(reading[0].body) if item.tensor is load.tensor)
     parts, roots = split_divisions(
-        reading[0].axes, [simplify(flat_index(load.tensor.shape, inner.indices)), *inner.indices]
+        reading[0].axes, [flat_place(load.tensor.shape, inner.indices), *inner.indices]
     )
     form = axis_affine(roots[0])
     if form is None or not _all_inside(roots[1:], load.tensor.shape):

@@ -40,7 +40,7 @@ from relay_tune.tensor.expression import (
     reduce,
     select,
 )
-from relay_tune.tensor.index import flat_index, is_injective, simplify
+from relay_tune.tensor.index import flat_place, is_injective, simplify
 from relay_tune.tensor.size import is_symbolic, nominal
 from relay_tune.tensor.tensor import Computed, ProcedureOutput
 from relay_tune.tensor.walk import axes_of, loads, replace_nodes, substitute
@@ -198,7 +198,7 @@ def _in_parts(stage: Stage, body: Reduce, load: Load) -> list[Stage | ProcedureO
 
 
 def _is_worth_copying(load: Load, stage: Stage, body: Reduce, column: Axis) -> bool:
-    form = axis_affine(simplify(flat_index(load.tensor.shape, load.indices)))
+    form = axis_affine(flat_place(load.tensor.shape, load.indices))
     if form is None or not form.coefficient(column):
         return False
     used = [axis for axis in (*stage.axes, *body.axes) if form.coefficient(axis)]
@@ -219,7 +219,7 @@ def _is_worth_copying(load: Load, stage: Stage, body: Reduce, column: Axis) -> b
 
 def _is_contiguous(load: Load, column: Axis) -> bool:
     """Whether neighbouring columns of an operand lie beside each other."""
-    form = axis_affine(simplify(flat_index(load.tensor.shape, load.indices)))
+    form = axis_affine(flat_place(load.tensor.shape, load.indices))
     return form is not None and form.coefficient(column) == 1
 
 

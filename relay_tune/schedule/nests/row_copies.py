@@ -25,7 +25,7 @@ from relay_tune.schedule.nests.inline import Stage
 from relay_tune.schedule.nests.panels import row_length
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import PRODUCTS, Axis, Binary, Load, Reduce, Tensor
-from relay_tune.tensor.index import flat_index, is_injective, simplify
+from relay_tune.tensor.index import flat_place, is_injective, simplify
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed, ProcedureOutput
 from relay_tune.tensor.walk import axes_of, loads, replace_nodes
@@ -63,7 +63,7 @@ def _copied(stage: Stage, constants: frozenset[Tensor]) -> list[Stage]:
 
 
 def _is_worth_copying(load: Load, stage: Stage, body: Reduce) -> bool:
-    form = axis_affine(simplify(flat_index(load.tensor.shape, load.indices)))
+    form = axis_affine(flat_place(load.tensor.shape, load.indices))
     if form is None or form.coefficient(stage.axes[-1]):
         return False
     used = [axis for axis in (*stage.axes, *body.axes) if form.coefficient(axis)]

@@ -51,7 +51,7 @@ from relay_tune.tensor.expression import (
     index_value,
     reduce,
 )
-from relay_tune.tensor.index import flat_index, simplify
+from relay_tune.tensor.index import flat_place
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed, compute
@@ -166,7 +166,7 @@ def _stored(extents: Sequence[int], steps: int, results: int) -> tuple[int, ...]
 
 def _tears_lines(load: Load, axes: Sequence[Axis], parts: Sequence[int]) -> bool:
     """Whether several parts would read the same lines of an operand, or it is not known."""
-    form = axis_affine(simplify(flat_index(load.tensor.shape, load.indices)))
+    form = axis_affine(flat_place(load.tensor.shape, load.indices))
     if form is None:
         return True
     cut = [
@@ -181,7 +181,7 @@ def other_column(stage: Computed) -> int | None:
     """The place of the axis along which an operand lies in a line that has not the last axis."""
     assert isinstance(stage.body, Reduce)
     for load in loads(stage.body.body):
-        form = axis_affine(simplify(flat_index(load.tensor.shape, load.indices)))
+        form = axis_affine(flat_place(load.tensor.shape, load.indices))
         if form is None or form.coefficient(stage.axes[-1]):
             continue
         for place, axis in enumerate(stage.axes):
@@ -205,8 +205,7 @@ def _is_panel(stage: Computed, column: Axis) -> bool:
     """Whether the operand with a column is a panel as it lies."""
     assert isinstance(stage.body, Reduce)
     forms = [
-        axis_affine(simplify(flat_index(load.tensor.shape, load.indices)))
-        for load in loads(stage.body.body)
+        axis_affine(flat_place(load.tensor.shape, load.indices)) for load in loads(stage.body.body)
     ]
     mine = [form for form in forms if form is not None and form.coefficient(column)]
     rows = [axis for axis in stage.body.axes if axis.extent > 1]
