@@ -19,6 +19,7 @@ from relay_tune.tensor.affine import (
     split_quotient,
     variable,
 )
+from relay_tune.tensor.divided_sums import rejoined
 from relay_tune.tensor.expression import (
     COMPARISONS,
     INDEX,
@@ -123,7 +124,7 @@ class _Simplifier:
             return node if replaced is None else simplify(replaced)
         new = rebuild(node, tuple(map(self._expression, inner)))
         if isinstance(new, Binary):
-            return new.left if _subtracts_nothing(new) else new
+            return new.left if _subtracts_nothing(new) else rejoined(new)
         if isinstance(new, Cast):
             return _converted(new)
         if not isinstance(new, Select):

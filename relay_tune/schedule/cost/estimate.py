@@ -147,7 +147,9 @@ def _tile_cycles(tile: Tile) -> float:
         steps = -(-steps // (choice.lanes * choice.unroll))
         epilogue += results * _lane_reduction_cycles(tile)
     if analysis.match is not None:
-        return tile_cycles(analysis.match, tile.extents, tile.machine, epilogue / max(results, 1))
+        is_near = all(access.is_near for access in analysis.body_accesses)
+        row = epilogue / max(results, 1)
+        return tile_cycles(analysis.match, tile.extents, tile.machine, row, is_near)
     body = body_loads(tile)
     loaded = body.shared / body.together * (choice.unroll if by_lanes else 1)
     operands, reloaded, spilled = operands_in_use(body, vectors, tile.machine)

@@ -22,11 +22,16 @@ def least_tile_cycles(match: IntrinsicMatch, machine: Machine) -> float:
 
 
 def tile_cycles(
-    match: IntrinsicMatch, extents: Mapping[Axis, int], machine: Machine, row_cycles: float
+    match: IntrinsicMatch,
+    extents: Mapping[Axis, int],
+    machine: Machine,
+    row_cycles: float,
+    is_near: bool = False,
 ) -> float:
     """The cycles of a tile of these extents; without end where there is no such intrinsic.
 
-    `row_cycles` are those of a vector of the epilogue.
+    `row_cycles` are those of a vector of the epilogue; `is_near` says whether the nests before have
+    just written all operands, which then hold nothing up.
     """
     intrinsic = machine.intrinsic(match.pattern)
     if intrinsic is None:
@@ -40,9 +45,8 @@ def tile_cycles(
     independent = results * max(1.0, costs.seen_ahead / (results * steps))
     line = LINE_BYTES // DTYPES[pattern.left].itemsize
     torn = costs.torn_rows if match.stride % line else 1.0
-    busy = (
-        costs.operands * torn * max(match.register_rows / pattern.rows, costs.latency / independent)
-    )
+    held_up = 1.0 if is_near else costs.operands * torn
+    busy = held_up * max(match.register_rows / pattern.rows, costs.latency / independent)
     lefts = registers * len({left for left, _ in match.terms}) * steps / len(match.terms)
     multiplying = results * steps * busy * intrinsic.cycles + lefts * costs.left_load
     return costs.tile_cycles + multiplying + rows * blocks * row_cycles

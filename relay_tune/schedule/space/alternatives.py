@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from math import prod
 
-from relay_tune.machine.machine import Machine
+from relay_tune.machine.machine import LINE_BYTES, Machine
 from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.schedule.cost.fetched_operands import may_be_fetched
 from relay_tune.schedule.intrinsics.choices import tile_alternatives
@@ -14,6 +14,7 @@ from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.schedule import MAXIMUM_TILE_POINTS
 from relay_tune.schedule.space.vector_axes import vector_choices
 from relay_tune.tensor.expression import Load
+from relay_tune.tensor.size import nominal
 
 TILE_EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16)
 INDEPENDENT_EXTENTS = (1, 2, 3, 4)
@@ -49,7 +50,9 @@ def alternatives(analysis: NestAnalysis, machine: Machine) -> dict[str, tuple[ob
         extent = nest.axes[place].extent
         choices[f"tile{place}"] = tuple(n for n in INDEPENDENT_EXTENTS if n <= extent)
     for place in _tiled_axes(analysis):
-        choices[f"tile{place}"] = _tile_extents(nest.axes[place].extent)
+        choices[f"tile{place}"] = _row_extents(analysis, place) or _tile_extents(
+            nest.axes[place].extent
+        )
     if nest.axes and any(place == -2 for place, _ in vectors):
         last = len(nest.axes) - 1
         rows = tuple(n for n in ROW_COUNTS if n <= max(nest.axes[last].extent, 1))
@@ -77,7 +80,7 @@ def _tiled_axes(analysis: NestAnalysis) -> list[int]:
     """Axes that may have several points in a register tile: the last ones with reuse.
 
     Where nothing is multiplied, those along which some elements lie beside each other, if others do
-    not: they are transposed in registers.
+    not: they are transposed in registers. With them go those that fill up lines of the result.
     """
     nest = analysis.nest
     if nest.body is None or isinstance(nest.body, Load):
@@ -89,6 +92,10 @@ def _tiled_axes(analysis: NestAnalysis) -> list[int]:
             if axis not in analysis.written_out
             and any(form is not None and form.coefficient(axis) == 1 for form in forms)
         ]
+        if nest.body is None and len(contiguous) > 1:
+            return [
+                n for n in range(len(nest.axes)) if n in contiguous or _row_extents(analysis, n)
+            ]
         if nest.body is None or len(contiguous) > 1:
             return contiguous if len(contiguous) > 1 else []
     around = _around_windows(analysis)
@@ -101,6 +108,22 @@ def _tiled_axes(analysis: NestAnalysis) -> list[int]:
         and any(a.form is not None and not a.form.coefficient(axis) for a in analysis.body_accesses)
     ]
     return reusing[-3:]
+
+
+def _row_extents(analysis: NestAnalysis, place: int) -> tuple[int, ...]:
+    """Extents to try on an axis along which a stored line goes on behind others, if it does.
+
+    y[row, outer, inner] with 4 inner points of 2 bytes: 8 outer ones are in a line. A line that is
+    stored 8 bytes at a time has left the first cache before the next ones come.
+    """
+    axis, form = analysis.nest.axes[place], analysis.store_form
+    if analysis.nest.body is not None or form is None or axis in analysis.written_out:
+        return ()
+    step = form.coefficient(axis) * analysis.store_bytes
+    if not analysis.store_bytes < step < LINE_BYTES:
+        return ()
+    most = min(LINE_BYTES // step, nominal(axis.extent))
+    return tuple(sorted({*(n for n in TILE_EXTENTS if n <= most and most % n == 0), most}))
 
 
 def _blocked_axes(analysis: NestAnalysis, machine: Machine) -> list[int]:

@@ -45,6 +45,13 @@ def cycles_of(
     return tile_cycles(product, extents, machine, row_cycles=2.0)
 
 
+def test_operands_that_were_just_written_hold_nothing_up() -> None:
+    nest, product = matrix_nest(dense(32, 64, 32))
+    extents = dict.fromkeys(nest.axes, 1) | {product.row: 32, product.column: 16}
+    near, far = (tile_cycles(product, extents, TILES, 2.0, is_near) for is_near in (True, False))
+    assert near < far
+
+
 def test_a_machine_without_registers_takes_for_ever() -> None:
     _, product = matrix_nest(dense(32, 64, 32))
     assert least_tile_cycles(product, SERVER) == inf

@@ -215,6 +215,15 @@ def test_transposed_copies_take_squares(machine):
     assert space.estimate(chosen).cycles < space.estimate(_row_of(chosen)).cycles
 
 
+def test_transposed_copies_fill_lines_of_what_they_store():
+    x = input_tensor("x", (32, 6, 6, 512), "float32")
+    rows = compute("r", (512, 32, 4, 4), lambda c, n, h, w: x[n, h + 1, w + 1, c])
+    space = space_of(only_nest(rows), threads=1)
+    values = dict(zip(space.names, space.values, strict=True))
+    assert values["tile2"] == (1, 2, 4) and "tile1" not in values, "a line is an image of 4x4"
+    assert default_choice(space).tile[2] == 4
+
+
 def _row_of(choice: TileChoice) -> TileChoice:
     """The choice with one vector as its tile."""
     tile = tuple(choice.lanes if n == choice.vector else 1 for n in range(len(choice.tile)))
