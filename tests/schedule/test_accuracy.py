@@ -50,6 +50,14 @@ def test_each_level_allows_what_the_one_before_it_does() -> None:
     assert strictest[BF16X6] is strictest[ROWS] is strictest[SPLIT] is Accuracy.EXACT
 
 
+def test_tiles_of_two_results_round_as_sums_do_but_mix() -> None:
+    two, four = WINOGRAD(tile=2).exactness, WINOGRAD(tile=4).exactness
+    assert is_allowed(two, Accuracy.FAST, is_decisive=True)
+    assert not is_allowed(four, Accuracy.FAST, is_decisive=True)
+    assert is_allowed(four, Accuracy.RELAXED, is_decisive=True)
+    assert not is_allowed(two, Accuracy.EXACT)
+
+
 def test_matrix_registers_add_products_of_the_accuracy(plan: Plan) -> None:
     machine = replace(SERVER, intrinsics=INTRINSICS)
     six = (BF16X6(), BF16X6(gathered=True))
