@@ -8,7 +8,11 @@ from itertools import islice
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loops.loop_shapes import loop_over, parallel_loop
-from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows, fetched_beside
+from relay_tune.schedule.loops.prefetch.neighbours import (
+    TouchedRows,
+    fetched_beside,
+    stored_rows,
+)
 from relay_tune.schedule.loops.prefetch.next_block import ReadAhead, read_ahead
 from relay_tune.schedule.loops.prefetch.spread import spread
 from relay_tune.schedule.loops.tile import TiledNest, tile_nest
@@ -96,7 +100,8 @@ def _fetched(
     busiest, touched = fetched_beside(nests, places, blocks.rows, constants)
     beside = frozenset(part.tensor for part in touched)
     ahead = read_ahead(nests, blocks.base, blocks.rows, beside)
-    asked = spread(nests, choices, busiest, touched)
+    stored = stored_rows(nests[busiest], places) if touched else None
+    asked = spread(nests, choices, busiest, touched, stored)
     return [(*own, *each) for own, each in zip(asked, ahead, strict=True)]
 
 

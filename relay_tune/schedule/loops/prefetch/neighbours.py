@@ -127,6 +127,15 @@ def fetched_beside(
     return busiest, tuple(found)
 
 
+def stored_rows(nest: Nest, places: Sequence[Axis]) -> TouchedRows | None:
+    """Rows that a nest stores in a block; None if they are few, none, or the same in the next."""
+    form = axis_affine(nest.index) if isinstance(nest.target, FlatView) else None
+    if form is None or not form.coefficient(places[-1]):
+        return None
+    rows = _rows(nest.target, [form], nest, places, {}, for_write=True)
+    return rows if rows is not None and rows.all_lines >= FEWEST_LINES else None
+
+
 def _touched(
     nest: Nest, places: Sequence[Axis], ahead: Mapping[Axis, int], packed: frozenset[Tensor]
 ) -> list[TouchedRows]:

@@ -9,6 +9,9 @@
 Copies that convert what they store have instructions to hide transfers behind, as products on an
 intrinsic have, and may take longer than these. Where the products alone ask, memory is idle while
 the copies run, and the products wait for it. Each nest asks for a share by its time.
+
+Before a line is written, it is read. Copies first ask for lines of the block's results, since the
+products, which store them, have no time to wait for these.
 """
 
 from __future__ import annotations
@@ -53,13 +56,16 @@ def spread(
     choices: Sequence[TileChoice],
     busiest: int,
     touched: Sequence[TouchedRows],
+    stored: TouchedRows | None = None,
 ) -> list[tuple[TouchedRows, ...]]:
     """What each nest of a group asks for, all of `touched` together.
 
     Each tile of a nest before the busiest asks for as many lines, at most one for each of its
-    vectors.
+    vectors. The first ones are of what the busiest has `stored` at the end of the block: what is
+    left of that comes when it stores.
     """
     found: list[list[TouchedRows]] = [[] for _ in nests]
+    touched = touched if stored is None else (stored, *touched)
     begun = [0] * len(touched)
     lines = sum(rows.all_lines for rows in touched)
     for place, share in shares_of_time(nests, busiest).items():
@@ -74,7 +80,7 @@ def spread(
                 found[place].append(replace(rows, asked=(begin, end)))
                 begun[number], left = end, left - in_turn
     for rows, begin in zip(touched, begun, strict=True):
-        if begin < rows.all_lines:
+        if begin < rows.all_lines and rows is not stored:
             found[busiest].append(replace(rows, asked=(begin, rows.all_lines)) if begin else rows)
     return [tuple(each) for each in found]
 
