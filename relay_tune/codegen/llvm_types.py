@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 import struct
+from functools import cache
 
 MEMORY_TYPES = {
     "float32": "float",
@@ -57,18 +58,21 @@ def is_signed(dtype: str) -> bool:
     return dtype.startswith("int")
 
 
+@cache
 def value_type(dtype: str, lanes: int = 0) -> str:
     """The LLVM type of a value; `lanes` 0 is a scalar."""
     element = VALUE_TYPES[dtype]
     return f"<{lanes} x {element}>" if lanes else element
 
 
+@cache
 def memory_type(dtype: str, lanes: int = 0) -> str:
     """The LLVM type of stored elements; `lanes` 0 is a scalar."""
     element = MEMORY_TYPES[dtype]
     return f"<{lanes} x {element}>" if lanes else element
 
 
+@cache
 def intrinsic_suffix(element: str, lanes: int = 0) -> str:
     """How the names of intrinsics write an LLVM element type, or lanes of it, such as v8f32."""
     name = _INTRINSIC_NAMES.get(element, element)

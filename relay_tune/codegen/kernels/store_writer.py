@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.kernels.stored_values import to_memory
 from relay_tune.codegen.kernels.streamed_stores import StreamedStores
@@ -41,7 +39,8 @@ class StoreWriter:
             values.loads.registers[node.buffer][offset.constant] = value
             return node.buffer
         arithmetic = values.lanes.arithmetic(value.dtype, value.lanes)
-        stored = replace(value, text=to_memory(arithmetic, value.text, node.buffer.dtype))
+        text = to_memory(arithmetic, value.text, node.buffer.dtype)
+        stored = Value(text, value.dtype, value.lanes)
         if not isinstance(offset, Value) and offset.coefficient(LANE) not in (0, 1):
             self._store_strided(node.buffer, offset, stored)
             return node.buffer
