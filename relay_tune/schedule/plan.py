@@ -12,6 +12,8 @@ from relay_tune.machine.machine import Machine
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy, Exactness, is_allowed, least_accuracy
 from relay_tune.schedule.intrinsics.match import for_registers
+from relay_tune.schedule.accuracy import Accuracy, is_allowed, least_accuracy
+from relay_tune.schedule.intrinsics.match import for_registers, with_whole_columns
 from relay_tune.schedule.nests.build_nests import build_nests
 from relay_tune.schedule.nests.constant_stages import fold_constant_stages
 from relay_tune.schedule.nests.inline import inline_stages
@@ -331,10 +333,16 @@ def plan_program(
 
 
 def _for_registers(step: Nest | RowBlocks | ProcedureOutput) -> Nest | RowBlocks | ProcedureOutput:
-    """The step with axes that registers can have, where blocks of rows have other ones."""
+    """The step with axes that registers can have: blocks of rows have other ones.
+
+    Open columns are cut into registers last, as they lie within a row.
+    """
+    if isinstance(step, Nest):
+        return for_registers(with_whole_columns(step))
     if not isinstance(step, RowBlocks):
         return step
-    nests, last = (tuple(map(for_registers, each)) for each in (step.nests, step.last))
+    parts = (map(with_whole_columns, each) for each in (step.nests, step.last))
+    nests, last = (tuple(map(for_registers, each)) for each in parts)
     return replace(step, nests=nests, last=last)
 
 

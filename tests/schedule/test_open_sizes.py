@@ -1,47 +1,31 @@
 """Kernels for open sizes give what the operators' references say, at every size."""
 
-import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from relay_tune.codegen.compiler import compile_text
-from relay_tune.codegen.kernels.kernel_module import module_text
-from relay_tune.codegen.loaded_code import LoadedCode
-from relay_tune.codegen.target import Target, native_target
+from relay_tune.codegen.target import native_target
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.dim import Symbol
-from relay_tune.ir.expr import Function
-from relay_tune.ir.types import TensorType
 from relay_tune.op.lower import lower_function
 from relay_tune.runtime.interpreter.interpret import interpret
-from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.loops.open_axes import edge_tiles, register_tiles
 from relay_tune.schedule.plan import Plan, plan_program
-from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X3
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
-from relay_tune.schedule.schedule import Schedule
-from relay_tune.tensor.deferred_array import array_of
-from relay_tune.tensor.expression import Binary, Literal, Scalar, Select, Tensor
+from relay_tune.tensor.expression import Binary, Literal, Scalar, Select
 from relay_tune.tensor.loops_text import kernel_text
-from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.size import dim_of, is_symbolic, size_value, symbolic_size
 from relay_tune.tensor.touched import stores_of
 from relay_tune.tensor.walk import sub_expressions
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.typing.infer import infer_types
-from tests.codegen.guarded_memory import guarded_array, guarded_copy
+from tests.schedule.open_running import Array, Sizes, random_array, runner, schedule_of
 from tests.schedule.running import runnable_targets
-
-Array = np.ndarray[Any, Any]
-Sizes = Mapping[str, int]
 
 ONE = [{"n": n} for n in (1, 2, 7, 16, 31, 33, 70)]
 TWO = [{"n": n, "m": m} for n in (1, 5, 33) for m in (1, 16, 19)]
@@ -100,9 +84,9 @@ def test_every_size(body: str, parameters: str, listed: Sequence[Sizes]) -> None
     main = infer_types(module).main
     rng = np.random.default_rng(0)
     for target in runnable_targets()[:2]:
-        scheduled, run = _runner(main, listed[0].keys(), target)
+        scheduled, run = runner(main, listed[0].keys(), target)
         for sizes in listed:
-            arrays = [_random(rng, param.type, sizes) for param in main.params]
+            arrays = [random_array(rng, param.type, sizes) for param in main.params]
             found = run(sizes, arrays)
             expected = interpret(module, *arrays)
             listed_values = expected if isinstance(expected, tuple) else (expected,)
@@ -150,70 +134,6 @@ def _holds(condition: Scalar, n: int) -> bool:
         for side in (condition.left, condition.right)
     )
     return left == right if condition.operation == "eq" else left < right
-
-
-def _runner(
-    main: Function,
-    names: Any,
-    target: Target,
-    chosen: Schedule | AppliedAlgorithm | None = None,
-) -> tuple[ScheduledProgram, Any]:
-    """The kernels, checked not to depend on the example, and a function that runs them.
-
-    Under the default schedule, of an algorithm if that is given, or a chosen one.
-    """
-    first, schedule = _scheduled(main, names, target, 64, chosen)
-    second, _ = _scheduled(main, names, target, 65, schedule)
-    text = module_text(first.kernels, target)
-    assert module_text(second.kernels, target) == text
-    code = LoadedCode([compile_text(text, target)], [kernel.name for kernel in first.kernels])
-
-    def run(sizes: Sizes, arrays: Sequence[Array]) -> list[Array]:
-        memory: dict[Tensor, Array] = {
-            tensor: guarded_copy(array)
-            for tensor, array in zip(first.program.inputs, arrays, strict=True)
-        }
-        constants = {tensor: array_of(data) for tensor, data in first.program.constants}
-        memory |= {tensor: guarded_copy(array) for tensor, array in constants.items()}
-        for packed in first.packed:
-            memory[packed.tensor] = guarded_copy(packed.recipe.pack(constants[packed.source]))
-        for tensor in (*first.workspace, *first.program.outputs):
-            shape = tuple(size_value(dim_of(extent), sizes) for extent in tensor.shape)
-            memory[tensor] = guarded_array(shape, numpy_dtype(tensor.dtype))
-        for kernel in first.kernels:
-            count = len(kernel.sizes) + 2
-            types = [ctypes.c_void_p] * len(kernel.arguments) + [ctypes.c_int64] * count
-            pointers = [memory[tensor].ctypes.data for tensor in kernel.arguments]
-            numbers = [sizes[name] for name in kernel.sizes]
-            for thread in range(2):
-                code.function(kernel.name, *types)(*pointers, *numbers, thread, 2)
-        return [memory[tensor] for tensor in first.program.outputs]
-
-    return first, run
-
-
-def _scheduled(
-    main: Function,
-    names: Any,
-    target: Target,
-    example: int,
-    chosen: Schedule | AppliedAlgorithm | None,
-) -> tuple[ScheduledProgram, Schedule]:
-    sizes = {name: symbolic_size(Symbol(name), example) for name in names}
-    plan = plan_program(lower_function(main, sizes))
-    machine = machine_of(target)
-    if isinstance(chosen, AppliedAlgorithm):
-        _, chosen = plan.with_algorithm(chosen).default_under_algorithm(machine, 2)
-    chosen = chosen or plan.default_schedule(machine, 2)
-    return apply_schedule(plan, chosen), chosen
-
-
-def _random(rng: np.random.Generator, type_: object, sizes: Sizes) -> Array:
-    assert isinstance(type_, TensorType)
-    shape = [size_value(dim, sizes) for dim in type_.shape]
-    if type_.dtype.startswith("int"):
-        return rng.integers(0, 7, shape).astype(type_.dtype)
-    return rng.standard_normal(shape).astype(type_.dtype)
 
 
 def convolution(batch: str, rows: str = "18", outputs: int = 64) -> Plan:
@@ -265,9 +185,9 @@ def test_images_of_all_sizes_are_filtered(attributes: str, tile: int) -> None:
     taps = rng.standard_normal((3, 3, 16, 16)).astype("float32")
     module = BindParameters({"w": taps})(parse(text))
     main = infer_types(module).main
-    scheduled, run = _runner(main, ["n", "m"], runnable_targets()[0], WINOGRAD(tile=tile))
+    scheduled, run = runner(main, ["n", "m"], runnable_targets()[0], WINOGRAD(tile=tile))
     for sizes in IMAGES:
-        data = _random(rng, main.params[0].annotation, sizes)
+        data = random_array(rng, main.params[0].annotation, sizes)
         (found,) = run(sizes, [data])
         np.testing.assert_allclose(
             found, interpret(module, data), rtol=0, atol=2e-4, err_msg=str(sizes)
@@ -324,7 +244,7 @@ def test_tiles_of_an_open_axis_run_in_blocks(algorithm: AppliedAlgorithm, parall
     text = "def @main(%x: Tensor[(n, 256), float32], %w: Tensor[(48, 256), float32])"
     module = BindParameters({"w": weights})(parse(f"{text} {{ nn.relu(nn.dense(%x, %w)) }}"))
     main, target = infer_types(module).main, native_target()
-    _, schedule = _scheduled(main, ["n"], target, 64, algorithm)
+    _, schedule = schedule_of(main, ["n"], target, 64, algorithm, None)
     *others, last = schedule.choices
     rank = len(last.tile)
     order = (1, 0, *range(2, rank))
@@ -332,7 +252,7 @@ def test_tiles_of_an_open_axis_run_in_blocks(algorithm: AppliedAlgorithm, parall
     tile = (rows, *((16,) if algorithm == DIRECT else (1, 16)))
     blocks = (count, *(1,) * (rank - 1))
     last = replace(last, tile=tile, blocks=blocks, order=order, parallel=parallel)
-    scheduled, run = _runner(main, ["n"], target, replace(schedule, choices=(*others, last)))
+    scheduled, run = runner(main, ["n"], target, replace(schedule, choices=(*others, last)))
     assert "_b in 0 .." in kernel_text(scheduled.kernels[-1]) or parallel or algorithm != DIRECT
     for n in (1, 5, 16, 17, 33, 48, 70, 100, 160):
         x = rng.standard_normal((n, 256)).astype("float32")
@@ -345,9 +265,9 @@ def test_tiles_of_an_open_axis_run_in_blocks(algorithm: AppliedAlgorithm, parall
 def test_what_whole_blocks_leave_runs_row_by_row(n: int) -> None:
     text = "%x: Tensor[(n, 1000), float32]"
     main = infer_types(parse(f"def @main({text}) {{ nn.softmax(%x) }}")).main
-    scheduled, run = _runner(main, ["n"], runnable_targets()[0])
+    scheduled, run = runner(main, ["n"], runnable_targets()[0])
     assert len(scheduled.kernels) == 1
-    data = _random(np.random.default_rng(n), main.params[0].annotation, {"n": n})
+    data = random_array(np.random.default_rng(n), main.params[0].annotation, {"n": n})
     (found,) = run({"n": n}, [data])
     np.testing.assert_allclose(found, _softmax(data), rtol=1e-4)
 

@@ -12,6 +12,7 @@ those of its registers, with as many fewer rows of the right one.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from relay_tune.machine.intrinsic import TileCosts
@@ -22,16 +23,13 @@ from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nests.nest import Nest, with_roots
 from relay_tune.tensor.affine import Affine, axis_affine
-from relay_tune.tensor.expression import Axis, Binary, Cast, Load, Scalar
+from relay_tune.tensor.expression import Axis, Binary, Cast, Literal, Load, Scalar, binary
 from relay_tune.tensor.index import simplify
-from relay_tune.tensor.size import is_symbolic
-from relay_tune.tensor.walk import substitute
+from relay_tune.tensor.size import ceiling_quotient, is_symbolic
+from relay_tune.tensor.walk import sub_expressions, substitute
 
 FEW_ROWS = 13 / 16
 """Where a smaller part of a register's rows is used, those of several lines are taken together."""
-
-LONGEST = 1 << 30
-"""More than an axis of steps has."""
 
 REMEMBERED = 1 << 12
 
@@ -84,6 +82,14 @@ class IntrinsicMatch:
     def rows_before(self) -> int:
         """The rows of the tile before that a register may begin with, where rows are open."""
         return self.register_rows if is_symbolic(self.row.extent) else 0
+
+    @property
+    def open_columns(self) -> int | None:
+        """How many columns there are where the last register may have fewer; None where not."""
+        match self.nest.inside:
+            case Binary(right=Literal(value=count)) if is_symbolic(count):
+                return count
+        return None
 
     @property
     def right_rows(self) -> int:
@@ -209,9 +215,8 @@ def with_register_steps(nest: Nest) -> Nest:
         return nest
     left, right = map(_form, known[0])
     size, line = pattern.group, pattern.columns * pattern.group
-    longer = range(pattern.right_rows + 1, LONGEST)
-    steps = _axis(nest.reduction, longer, left, size, right, line)
-    if steps is None:
+    steps = _axis(nest.reduction, None, left, size, right, line)
+    if steps is None or (not is_symbolic(steps.extent) and steps.extent <= pattern.right_rows):
         return nest
     most = next(n for n in range(pattern.right_rows, 0, -1) if steps.extent % n == 0)
     if most == 1:
@@ -223,6 +228,41 @@ def with_register_steps(nest: Nest) -> Nest:
     parts: dict[Axis, Scalar] = {steps: outer * most + inner}
     roots = [simplify(root, parts) for root in nest.roots]
     return with_roots(nest, roots, nest.axes, reduction)
+
+
+def with_whole_columns(nest: Nest) -> Nest:
+    """The nest with an open number of columns in registers, the last of which may have fewer.
+
+    before:  axes (m, j[n]): right[j // 16 * 512 + j % 16 * 2 + ..], stored at m * n + j
+    after:   axes (m, b[(n + 15) // 16], j[16]): right[b * 512 + j * 2 + ..], stored at
+             m * n + b * 16 + j where b * 16 + j < n
+    """
+    if nest.pattern is None or nest.body is None:
+        return nest
+    width = nest.pattern.columns
+    column = next((a for a in nest.axes if is_symbolic(a.extent) and _is_cut(nest, a, width)), None)
+    if column is None:
+        return nest
+    block = Axis(f"{column.name[:10]}b", ceiling_quotient(column.extent, width))
+    inside = Axis(column.name, width)
+    place = nest.axes.index(column)
+    parts: dict[Axis, Scalar] = {column: block * width + inside}
+    roots = [simplify(root, parts) for root in nest.roots]
+    axes = (*nest.axes[:place], block, inside, *nest.axes[place + 1 :])
+    whole = with_roots(nest, roots, axes, nest.reduction)
+    return replace(whole, inside=binary("lt", parts[column], column.extent))
+
+
+def _is_cut(nest: Nest, axis: Axis, width: int) -> bool:
+    """Whether operands lie by parts of an axis of such a width, which do not divide it."""
+    return any(
+        isinstance(node, Binary)
+        and node.operation == "floormod"
+        and node.left is axis
+        and isinstance(node.right, Literal)
+        and node.right.value == width
+        for node in sub_expressions(nest.body)
+    )
 
 
 def with_long_rows(nest: Nest) -> Nest:
@@ -305,10 +345,17 @@ def _form(load: Load) -> Affine:
 
 
 def _axis(
-    axes: tuple[Axis, ...], extents: Container[int], left: Affine, a: int, right: Affine, b: int
+    axes: tuple[Axis, ...],
+    extents: Container[int] | None,
+    left: Affine,
+    a: int,
+    right: Affine,
+    b: int,
 ) -> Axis | None:
-    """The axis of such an extent along which the operands' elements lie so far apart."""
+    """The axis of such an extent, or any, along which the operands' elements lie so far apart."""
     for axis in axes:
-        if axis.extent in extents and (left.coefficient(axis), right.coefficient(axis)) == (a, b):
+        if extents is not None and (is_symbolic(axis.extent) or axis.extent not in extents):
+            continue
+        if (left.coefficient(axis), right.coefficient(axis)) == (a, b):
             return axis
     return None

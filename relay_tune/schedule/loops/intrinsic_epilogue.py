@@ -7,14 +7,24 @@ for rows of the tile
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 from relay_tune.schedule.loops.loop_shapes import loop_over
 from relay_tune.schedule.loops.prefetch.fetch import Turns
 from relay_tune.schedule.loops.tile_points import TilePosition
-from relay_tune.tensor.expression import Axis, Binary, Scalar, binary
-from relay_tune.tensor.loops import Block, Branch, Buffer, Let, LoopKind, Statement, Store
+from relay_tune.tensor.expression import Axis, Binary, Scalar, binary, index_value
+from relay_tune.tensor.loops import (
+    Block,
+    Branch,
+    Buffer,
+    Let,
+    Loop,
+    LoopKind,
+    Statement,
+    Store,
+)
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads, replace_nodes, sub_expressions, substitute
 
@@ -79,13 +89,18 @@ class IntrinsicEpilogue:
     ) -> Statement:
         """So many rows from `first` on, if there are so many."""
         number = Axis(f"{row.name[:10]}_n", count)
-        body, extent = self._of_row(bindings, row), self.match.row.extent
+        body, extent = self._of_row(bindings, row, any_columns=True), self.match.row.extent
         if is_symbolic(extent):
             body = Branch(binary("lt", bindings[self.match.row].base + row, extent), body)
         return loop_over(number, Let(row, first + number, body))
 
-    def _of_row(self, bindings: Mapping[Axis, TilePosition], row: Axis) -> Statement:
-        """One row of the tile; where registers reach before the tile, it begins behind that."""
+    def _of_row(
+        self, bindings: Mapping[Axis, TilePosition], row: Axis, *, any_columns: bool = False
+    ) -> Statement:
+        """One row of the tile; where registers reach before the tile, it begins behind that.
+
+        With `any_columns`, the tile may have fewer of them than `bindings` say.
+        """
         match, width = self.match, self.match.pattern.columns
         columns = bindings[match.block].extent if match.block is not None else 1
         first = rows_before(bindings[match.row], match)
@@ -98,8 +113,25 @@ class IntrinsicEpilogue:
             if match.block is not None:
                 values[match.block] = values[match.block] + column
             reduced = self.products[(row + first, lane + column * width)]
-            parts.append(loop_over(lane, self._stored(values, reduced), LoopKind.VECTOR))
+            vector = loop_over(lane, self._stored(values, reduced), LoopKind.VECTOR)
+            stored: Statement = vector
+            if match.block is not None and is_symbolic(match.block.extent):
+                is_last = any_columns or column == columns - 1
+                stored = self._open(vector, values[match.block], is_last, any_columns)
+            parts.append(stored)
         return parts[0] if len(parts) == 1 else Block(tuple(parts))
+
+    def _open(self, vector: Loop, block: Scalar, may_be_last: bool, may_miss: bool) -> Statement:
+        """A vector of an open number of columns: all of it, those that are left, or none."""
+        match = self.match
+        assert match.block is not None
+        if may_be_last and match.open_columns is not None:
+            whole, rest = divmod(match.open_columns, match.pattern.columns)
+            last: Statement = replace(vector, end=index_value(rest))
+            if may_miss:
+                last = Branch(binary("lt", block, match.block.extent), last)
+            return Branch(binary("lt", block, whole), vector, last)
+        return Branch(binary("lt", block, match.block.extent), vector) if may_miss else vector
 
     def _stored(self, values: Mapping[Axis, Scalar], reduced: Scalar) -> Statement:
         """One vector of the result; places that are quotients of the row get names of their own."""

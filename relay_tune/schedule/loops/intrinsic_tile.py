@@ -94,7 +94,12 @@ class IntrinsicTile:
 
     @property
     def hides_epilogue(self) -> bool:
-        """Whether the epilogue of a row is short enough to run beside products."""
+        """Whether the epilogue of a row is short enough to run beside products.
+
+        Beside an open number of steps there may be no room for all rows.
+        """
+        if any(is_symbolic(axis.extent) for axis in self.steps):
+            return False
         steps = Turns(self.steps).count * len(self.match.terms)
         operations = operation_count(self.nest.result, reduced=False)
         return steps * self.pattern.beside > operations

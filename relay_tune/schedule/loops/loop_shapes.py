@@ -10,7 +10,7 @@ from relay_tune.tensor.loops import Block, Let, Loop, LoopKind, Statement
 from relay_tune.tensor.size import is_symbolic
 
 
-def loop_over(axis: Axis, body: Statement, kind: LoopKind = LoopKind.SERIAL) -> Statement:
+def loop_over(axis: Axis, body: Statement, kind: LoopKind = LoopKind.SERIAL) -> Loop:
     """A loop over all of an axis."""
     return Loop(axis, literal(0, INDEX), literal(axis.extent, INDEX), body, kind)
 

@@ -32,6 +32,7 @@ from relay_tune.schedule.loops.tile_points import Point, TilePosition
 from relay_tune.schedule.loops.tile_sums import TileSums
 from relay_tune.schedule.loops.write_order import write_order
 from relay_tune.schedule.nests.nest import Nest
+from relay_tune.schedule.nests.open_ends import without_ends
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Binary, Load, Scalar, Tensor, binary, literal
 from relay_tune.tensor.loops import Allocate, Block, Branch, Statement, Store
@@ -130,7 +131,24 @@ class RegisterTile:
         """
         if self.nest.inside is not None:
             return self._elements_inside(bindings)
-        element = partial(self._element_asking, turns) if self.beside else self._element
+        found = self._all_elements(bindings, turns, self.nest.result)
+        whole, conditions = without_ends(self.nest)
+        if not conditions:
+            return found
+        passed = (_whole_inside(each, bindings) for each in conditions)
+        condition = reduce(partial(binary, "and"), passed)
+        return Branch(condition, self._all_elements(bindings, turns, whole), found)
+
+    def _all_elements(
+        self, bindings: dict[Axis, TilePosition], turns: Turns, result: Scalar
+    ) -> Statement:
+        """A tile whose elements are `result`, without a test whether they are stored."""
+
+        def element(point: Point) -> Statement:
+            index = substitute(self.nest.index, point.values)
+            store = Store(self.nest.target, (index,), substitute(result, point.values))
+            return self._beside_fetches(store, turns, point) if self.beside else store
+
         if not self.ahead:
             return self.cells.over(bindings, element)
         if self.ahead_axes >= {axis for axis, tile in bindings.items() if tile.extent != 1}:
@@ -160,17 +178,14 @@ class RegisterTile:
 
         parts = self.cells.over(bindings, computed), self.cells.over(bindings, stored)
         at_end = Allocate(values, Block(parts))
-        whole = self.cells.over(bindings, self._element)
+        whole = self.cells.over(bindings, lambda point: self._store(point, None))
         return Branch(_whole_inside(inside, bindings), whole, at_end)
 
-    def _element_asking(self, turns: Turns, point: Point) -> Statement:
+    def _beside_fetches(self, store: Statement, turns: Turns, point: Point) -> Statement:
         """An element, beside what its point asks for; each tile is one of `turns`."""
         number, points = self.cells.number(point)
         asked = (each.at_point(turns, number, points) for each in self.beside)
-        return Block((*(fetch.statement for fetch in asked), self._element(point)))
-
-    def _element(self, point: Point) -> Statement:
-        return self._store(point, None)
+        return Block((*(fetch.statement for fetch in asked), store))
 
     def _ahead_of(self, point: Point) -> tuple[Statement, ...]:
         return tuple(each.fetch(point.values).statement for each in self.ahead)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from relay_tune.remembered import remembered
 from relay_tune.schedule.nests.nest import Nest, with_roots
+from relay_tune.schedule.nests.open_ends import without_ends
 from relay_tune.tensor.expression import Axis, Literal, Load, Scalar, Tensor, literal
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.size import is_symbolic, nominal
@@ -20,6 +21,7 @@ def nominal_nest(nest: Nest) -> Nest:
 
     Axes and loads correspond by position, so a choice for one is a choice for the other.
     """
+    nest = replace(nest, result=without_ends(nest)[0])  # tests of the last tiles alone
     found = dict.fromkeys((*nest.axes, *nest.reduction, *axes_of(*nest.roots)))
     opened = [axis for axis in found if is_symbolic(axis.extent)]
     # What is left of a period may be nothing in the example, but is something for other sizes.

@@ -118,12 +118,12 @@ def match_product(
     constants: Container[Tensor],
     types: FactorTypes = FLOATS,
     *,
-    open_rows: bool = False,
+    open_sizes: bool = False,
 ) -> Product | None:
     """The product that a stage computes, or None if it is none whose weights are used enough.
 
-    All of its sizes are numbers, but for those of rows with `open_rows`, its elements of these
-    types. Constant weights depend on no rows.
+    All of its sizes are numbers, unless there may be `open_sizes`, its elements of these types.
+    Constant weights depend on no rows.
     """
     if not isinstance(stage, Computed) or len(stage.shape) < 2 or stage.dtype != types.sums:
         return None
@@ -131,7 +131,7 @@ def match_product(
         data, weight = map(_of_type, loads, (types.data, types.weight))
         if data is None or weight is None:
             continue
-        found = _matched(stage, total, data, weight, open_rows)
+        found = _matched(stage, total, data, weight, open_sizes)
         if found is not None and _is_worth_it(found, weight.tensor in constants):
             return found
     return None
@@ -193,11 +193,12 @@ def _is_worth_it(product: Product, is_constant: bool) -> bool:
 
 
 def _matched(
-    stage: Computed, total: Reduce, data: Load, weight: Load, open_rows: bool
+    stage: Computed, total: Reduce, data: Load, weight: Load, open_sizes: bool
 ) -> Product | None:
     steps, column = set(total.axes), stage.axes[-1]
-    known = stage.shape[-1:] if open_rows else stage.shape
-    if any(map(is_symbolic, (*known, *(axis.extent for axis in steps)))):
+    if not open_sizes and any(map(is_symbolic, stage.shape)):
+        return None
+    if any(is_symbolic(axis.extent) for axis in steps) and (not open_sizes or len(steps) > 1):
         return None
     if not {*steps, column} <= set(axes_of(weight)) or column in axes_of(data):
         return None

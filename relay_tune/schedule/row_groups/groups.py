@@ -14,7 +14,7 @@ attention by Dao et al. ("FlashAttention", NeurIPS 2022), whole rows of scores a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate, islice, pairwise
 from math import prod
@@ -24,10 +24,11 @@ from relay_tune.ir.dtypes import DTYPES
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
 from relay_tune.schedule.nests.nest import Nest
+from relay_tune.schedule.nests.open_ends import ends_of
 from relay_tune.schedule.nests.sliding_windows import sliding_axes
-from relay_tune.schedule.row_groups.row_axes import RowAxis, row_axes
+from relay_tune.schedule.row_groups.row_axes import NO_ENDS, RowAxis, row_axes
 from relay_tune.tensor.affine import Affine, axis_affine
-from relay_tune.tensor.expression import Load, Scalar, Tensor
+from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.size import UndecidedSizeError, is_multiple, nominal
 from relay_tune.tensor.tensor import ProcedureOutput
@@ -345,22 +346,27 @@ class _Growth:
     def _loaded_rows(self, nest: Step, tensor: Tensor) -> Iterator[tuple[RowAxis, ...] | None]:
         assert isinstance(nest, Nest)
         for load in self._flow.loads_of(nest, tensor):
-            yield self._rows_of(nest, load.indices[0], load.tensor)
+            yield self._rows_of(nest, load.indices[0], load.tensor, ends_of(nest, load))
 
-    def _rows_of(self, nest: Nest, index: Scalar, view: Tensor) -> tuple[RowAxis, ...] | None:
-        """The axes that count the rows of an access; None where open sizes leave that open, too."""
+    def _rows_of(
+        self, nest: Nest, index: Scalar, view: Tensor, ends: Mapping[Axis, int] = NO_ENDS
+    ) -> tuple[RowAxis, ...] | None:
+        """The axes that count the rows of an access; None where open sizes leave that open, too.
+
+        Some axes have `ends` of their own there.
+        """
         with suppress(UndecidedSizeError):
-            return self._decided_rows_of(nest, index, view)
+            return self._decided_rows_of(nest, index, view, ends)
         return None
 
     def _decided_rows_of(
-        self, nest: Nest, index: Scalar, view: Tensor
+        self, nest: Nest, index: Scalar, view: Tensor, ends: Mapping[Axis, int]
     ) -> tuple[RowAxis, ...] | None:
         elements, form = prod(view.shape), self._flow.form(index)
         if form is None or not is_multiple(elements, self._rows):
             return None
         size = elements // self._rows
-        rows = row_axes(form, nest.axes, nest.reduction, self._rows, size)
+        rows = row_axes(form, nest.axes, nest.reduction, self._rows, size, ends)
         return None if rows is None or self._tears_window(nest, rows) else rows
 
     def _tears_window(self, nest: Nest, rows: tuple[RowAxis, ...]) -> bool:

@@ -9,12 +9,15 @@ the nest count them, in order, and all others stay within a row:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.size import is_symbolic, nominal, surely_less
+
+NO_ENDS: Mapping[Axis, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,12 @@ class RowAxis:
 
 
 def row_axes(
-    form: Affine, axes: Sequence[Axis], others: Sequence[Axis], rows: int, size: int
+    form: Affine,
+    axes: Sequence[Axis],
+    others: Sequence[Axis],
+    rows: int,
+    size: int,
+    ends: Mapping[Axis, int] = NO_ENDS,
 ) -> tuple[RowAxis, ...] | None:
     """The axes that count the rows of an access, outermost first; None if it does not keep to rows.
 
@@ -43,13 +51,14 @@ def row_axes(
         others: further axes in the index, those of a reduction.
         rows: the number of rows.
         size: the elements of each.
+        ends: where axes end that have more points than the access.
     """
     counting: list[tuple[int, RowAxis]] = []
     low = high = form.constant
     for axis in (*axes, *others):
         factor = form.coefficient(axis)
-        points = axis.extent
-        if axis not in others and factor > 0 and _reaches_beyond(axis, factor, size):
+        points = ends.get(axis, axis.extent)
+        if axis not in others and factor > 0 and _reaches_beyond(points, factor, size):
             found = _counting(axis, factor, size)
             if found is None:
                 return None
@@ -63,15 +72,15 @@ def row_axes(
     return _in_order(counting, rows)
 
 
-def _reaches_beyond(axis: Axis, factor: int, size: int) -> bool:
-    """Whether an axis leaves a row.
+def _reaches_beyond(points: int, factor: int, size: int) -> bool:
+    """Whether an axis of so many points leaves a row.
 
     An open one that is no longer than a row for all sizes does not. Others are taken to do so:
     where such an axis has one point, that is one row.
     """
-    if is_symbolic(axis.extent):
-        return not surely_less(factor * axis.extent, size + 1)
-    return factor * axis.extent > size
+    if is_symbolic(points):
+        return not surely_less(factor * points, size + 1)
+    return factor * points > size
 
 
 def _counting(axis: Axis, factor: int, size: int) -> tuple[int, RowAxis] | None:

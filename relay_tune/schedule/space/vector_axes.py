@@ -11,10 +11,13 @@ from relay_tune.tensor.walk import axes_of
 
 
 def vector_choices(analysis: NestAnalysis, machine: Machine) -> list[tuple[int, int]]:
-    """(axis, lanes): the axes along which most accesses are contiguous, best first."""
+    """(axis, lanes): the axes along which most accesses are contiguous, best first.
+
+    The two that scatter least for each lane, and the one that scatters least though it is short.
+    """
     nest = analysis.nest
     lanes = most_lanes(analysis, machine)
-    rated: list[tuple[float, int, int]] = []
+    rated: list[tuple[float, int, int, float]] = []
     apart = analysis.written_out.union(nest.carried)
     if nest.inside is not None:
         apart = apart.union(axes_of(nest.inside))
@@ -24,9 +27,12 @@ def vector_choices(analysis: NestAnalysis, machine: Machine) -> list[tuple[int, 
         fitting = min(lanes, 1 << max(axis.extent - 1, 0).bit_length())
         if fitting > 1:
             scattered = _scattered(analysis, axis, machine.coefficients)
-            rated.append((scattered / min(axis.extent, lanes), place, fitting))
+            rated.append((scattered / min(axis.extent, lanes), place, fitting, scattered))
     rated.sort()
-    found = [(place, fitting) for _, place, fitting in rated[:2]]
+    chosen = rated[:2]
+    if rated and (least := min(rated, key=lambda each: each[3])) not in chosen:
+        chosen.append(least)
+    found = [(place, fitting) for _, place, fitting, _ in chosen]
     if nest.reduction and _lanes_of_reduction(analysis, machine.coefficients.least_lane_steps):
         extent = nest.reduction[-1].extent
         found.append((-2, min(lanes, 1 << (extent.bit_length() - 1))))

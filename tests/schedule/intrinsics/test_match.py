@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relay_tune.ir.dim import Symbol
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.schedule.intrinsics.match import (
     FEW_ROWS,
@@ -23,6 +24,7 @@ from relay_tune.schedule.rewrites.matrix_products.record import BF16X1, BF16X3, 
 from relay_tune.schedule.rewrites.matrix_products.stages import TERMS
 from relay_tune.tensor.expression import Axis, Scalar, cast, reduce
 from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.products import batched, dense
@@ -169,3 +171,22 @@ def test_batches_with_weights_of_their_own_stay() -> None:
     _, product = product_nest(batched(35, 40, 32))
     assert product.row.extent == 35
     assert product.register_rows < FEW_ROWS * ROWS
+
+
+def test_an_open_number_of_columns_is_cut_into_registers() -> None:
+    n = symbolic_size(Symbol("n"), 40)
+    x, w = input_tensor("x", (2, 64, 32), "float32"), input_tensor("w", (2, n, 32), "float32")
+    k = Axis("k", 32)
+    y = compute("y", (2, 64, n), lambda b, i, j: reduce("sum", [k], x[b, i, k] * w[b, j, k]))
+    plan = plan_program(TensorProgram((x, w), (y,), ()), THREE_PRODUCTS)
+    nest = next(
+        step for step in plan.steps if isinstance(step, Nest) and step.pattern and step.body
+    )
+    found = intrinsic_match(nest)
+    assert found is not None and found.block is not None
+    assert found.open_columns == n and found.block.extent == (n + 15) // 16
+    assert found.column.extent == 16
+
+
+def test_known_columns_have_no_end() -> None:
+    assert product_nest(dense(40, 100, 48))[1].open_columns is None

@@ -32,7 +32,7 @@ from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, literal
 from relay_tune.tensor.index import FlatView
-from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.size import is_symbolic, nominal
 from relay_tune.tensor.walk import loads
 
 Piece = tuple[int, int]
@@ -114,7 +114,7 @@ def fetched_beside(
     fetched for the next block, what those after it touch for the present one. Nothing is where the
     busiest nest is too short for that. The `constants` of reductions are not: they get packed.
     """
-    busiest = max(range(len(nests)), key=lambda place: nests[place].points)
+    busiest = max(range(len(nests)), key=lambda place: nominal(nests[place].points))
     if not nests[busiest].reduction:
         return busiest, ()
     found: list[TouchedRows] = []
@@ -122,7 +122,7 @@ def fetched_beside(
         packed = constants if nest.reduction else frozenset()
         if place != busiest:
             found += _touched(nest, places, {places[-1]: rows} if place < busiest else {}, packed)
-    if sum(part.all_lines for part in found) * LINE_POINTS > nests[busiest].points:
+    if sum(part.all_lines for part in found) * LINE_POINTS > nominal(nests[busiest].points):
         return busiest, ()
     return busiest, tuple(found)
 
@@ -174,12 +174,13 @@ def _rows(
 ) -> TouchedRows | None:
     """The rows that accesses touch; None if they are not such rows, or the same in each block.
 
-    None, too, where an open size says how far apart they lie.
+    None, too, where an open size says how far apart they lie, or how many there are.
     """
     affine = [form for form in forms if form is not None]
     inner = {*nest.axes, *nest.reduction}
     steps = [form.coefficient(axis) for form in affine for axis in inner]
-    if any(map(is_symbolic, (*steps, *(form.constant for form in affine)))):
+    counts = (axis.extent for form in affine for axis in inner if form.coefficient(axis))
+    if any(map(is_symbolic, (*steps, *counts, *(form.constant for form in affine)))):
         return None
     if len(affine) < len(forms) or any(f.terms.keys() - inner - {*places} for f in affine):
         return None

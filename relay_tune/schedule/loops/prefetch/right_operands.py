@@ -28,7 +28,7 @@ from relay_tune.schedule.loops.prefetch.fetch import Fetch, Limit, Turns
 from relay_tune.schedule.loops.prefetch.limits import STAYING_BYTES
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
-from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.size import is_symbolic, nominal
 from relay_tune.tensor.walk import substitute
 
 
@@ -77,7 +77,7 @@ def first_round(
     loops = outer_loops(axes, choice)
     around = loops[: next(n for n, loop in enumerate(loops) if _is_block(match, loop))]
     right = match.terms[0][1]
-    if prod(right.tensor.shape) * DTYPES[right.dtype].itemsize > STAYING_BYTES:
+    if nominal(prod(right.tensor.shape)) * DTYPES[right.dtype].itemsize > STAYING_BYTES:
         return ()
     depends = [offset_moves(right, axes[loop.place]) for loop in around]
     again = [n for n, loop in enumerate(around) if loop.count != 1 and not depends[n]]

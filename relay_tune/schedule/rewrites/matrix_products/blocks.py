@@ -9,7 +9,7 @@ where that is slow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
@@ -28,19 +28,33 @@ from relay_tune.schedule.row_groups.row_blocks import (
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import nominal
+from relay_tune.tensor.tensor import Computed
+
+BLOCK_ROWS = 64
+"""Rows of a block: what they are split into stays in the nearest caches."""
+
+FEW_BLOCK_ROWS = 32
+"""The same of rows that are computed first: of scores they have up to 4,096 elements."""
 
 FAR_BYTES = 2 << 20
 """Parts of so many bytes leave the second cache before all of them are multiplied."""
 
 
-def splits_far_rows(program: TensorProgram, form: Form, gathers: bool) -> bool:
-    """Whether parts of rows outgrow the second cache, and can be multiplied block by block."""
-    return any(
-        form.splits(product.data.dtype)
-        and (gathers or steps_in_place(product, form) == 1)
-        and _stored_bytes(product, form, gathers) >= FAR_BYTES
+def block_rows(program: TensorProgram, form: Form, gathers: bool) -> Iterator[int]:
+    """The rows of blocks that are worth a look: what products read outgrows the second cache.
+
+    That are parts of their data, or what the program computes for them, as shares of attention.
+    """
+    far = [
+        product
         for product in matched_products(program, form)
-    )
+        if (gathers or steps_in_place(product, form) == 1)
+        and _stored_bytes(product, form, gathers) >= FAR_BYTES
+    ]
+    if any(form.splits(product.data.dtype) for product in far):
+        yield BLOCK_ROWS
+    if any(isinstance(product.data.tensor, Computed) for product in far):
+        yield FEW_BLOCK_ROWS
 
 
 def _stored_bytes(product: Product, form: Form, gathers: bool) -> int:
@@ -61,8 +75,10 @@ def in_blocks(
     for step in with_groups(nests, outputs):
         if not isinstance(step, RowGroup):
             found.append(step)
-        elif _has_product(step) and room_bytes(step, rows) <= MAXIMUM_LOCAL_BYTES:
-            found.append(row_blocks(in_place(step), rows))
+            continue
+        group = in_place(step)
+        if _has_product(group) and room_bytes(group, rows) <= MAXIMUM_LOCAL_BYTES:
+            found.append(row_blocks(group, rows))
         else:
             found += [member.nest for member in step.members]
     return found

@@ -10,6 +10,7 @@ from operator import mul
 from relay_tune.machine.pattern import BFLOAT16_PAIRS, TilePattern
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.rewrites.products import FactorTypes
+from relay_tune.tensor.size import ceiling_quotient, is_symbolic, nominal
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Form:
 
     def blocks(self, extent: int) -> int:
         """The registers that hold so many steps."""
-        return -(-extent // self.steps)
+        return ceiling_quotient(extent, self.steps)
 
     def rounded(self, extent: int) -> int:
         """The steps of the registers that hold so many."""
@@ -71,10 +72,13 @@ class Form:
         """Registers of equal parts of so many steps; None if these would be less than half full."""
         fitting = range(self.pattern.steps, 0, -self.group)
         steps = next((each for each in fitting if extent % each == 0), 0)
-        return None if 2 * steps < min(extent, self.pattern.steps) else replace(self, steps=steps)
+        most = min(nominal(extent), self.pattern.steps)
+        return None if 2 * steps < most else replace(self, steps=steps)
 
     def balanced(self, extent: int) -> Form:
-        """Registers that so many steps fill nearly, as few as there can be."""
+        """Registers that so many steps fill nearly, as few as there can be; whole ones of open."""
+        if is_symbolic(extent):
+            return self
         share = -(-extent // -(-extent // self.pattern.steps))
         return replace(self, steps=-(-share // self.group) * self.group)
 

@@ -8,6 +8,7 @@ from math import prod
 from relay_tune.schedule.rewrites.matrix_products.form import Form
 from relay_tune.schedule.rewrites.products import FactorTypes, Product, as_stored, match_product
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.size import is_symbolic, nominal
 
 LEAST_STEPS = 16
 """Shorter sums leave half of a register empty."""
@@ -16,12 +17,12 @@ LEAST_STEPS = 16
 def match_matrix_product(stage: Tensor, constants: Container[Tensor], form: Form) -> Product | None:
     """The product that a stage computes, or None if it is none that fills registers."""
     found = (
-        match_product(stage, constants, types, open_rows=True) for types in _stored_types(form)
+        match_product(stage, constants, types, open_sizes=True) for types in _stored_types(form)
     )
     product = next((each for each in found if each is not None), None)
-    if product is None or product.stage.shape[-1] < form.columns:
+    if product is None or nominal(product.stage.shape[-1]) < form.columns:
         return None
-    if prod(axis.extent for axis in product.steps) < LEAST_STEPS:
+    if nominal(prod(axis.extent for axis in product.steps)) < LEAST_STEPS:
         return None
     return None if form.rounds and _is_narrow(product, form) else product
 
@@ -45,5 +46,6 @@ def _stored_types(form: Form) -> list[FactorTypes]:
 
 
 def whole_columns(product: Product, form: Form) -> int:
-    """The columns that fill registers."""
-    return product.stage.shape[-1] // form.columns * form.columns
+    """The columns that fill registers; all of an open number, the last beside zeros."""
+    columns = product.stage.shape[-1]
+    return columns if is_symbolic(columns) else columns // form.columns * form.columns

@@ -40,6 +40,7 @@ from relay_tune.tensor.expression import (
     select,
     unary,
 )
+from relay_tune.tensor.size import ceiling_quotient, is_symbolic
 from relay_tune.tensor.tensor import Computed, Copy, compute, copy_of
 from relay_tune.tensor.walk import axes_of, substitute
 
@@ -241,7 +242,7 @@ def stored_groups(
     depth = prod(axis.extent for axis in fused)
     shape = (
         *(axis.extent for axis in shared),
-        column.extent // form.columns,
+        ceiling_quotient(column.extent, form.columns),
         *(axis.extent for axis in outer),
         form.blocks(depth),
         *_register_shape(form if part is None else replace(form, parts=1)),
@@ -260,7 +261,9 @@ def stored_groups(
         known[column] = block * form.columns + place
         value = weight[tuple(substitute(index, known) for index in product.weight.indices)]
         found = _part(number, value, form)
-        return found if depth % form.steps == 0 else _zero_from(depth, step, found)
+        found = found if depth % form.steps == 0 else _zero_from(depth, step, found)
+        is_whole = column.extent % form.columns == 0
+        return found if is_whole else _zero_from(column.extent, known[column], found)
 
     return compute("groups", shape, element)
 
@@ -324,7 +327,12 @@ def _parts(
 
     def part(*at: Scalar) -> Scalar:
         value = _part(at[before], element(*at[:before], *at[before + 1 :]), form)
-        return value if shape[-1] == whole else _zero_from(whole, at[-1], value)
+        if shape[-1] == whole:
+            return value
+        step, size = at[-1], form.steps
+        if is_symbolic(whole):  # one nest, with a test for each register rather than two nests
+            step = step // size * size + step % size
+        return _zero_from(whole, step, value)
 
     return copy_of(compute("parts", (*shape[:before], form.parts, *shape[before:]), part))
 

@@ -11,7 +11,7 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Rounding, is_allowed
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
-from relay_tune.schedule.rewrites.matrix_products.blocks import in_blocks, splits_far_rows
+from relay_tune.schedule.rewrites.matrix_products.blocks import block_rows, in_blocks
 from relay_tune.schedule.rewrites.matrix_products.form import (
     Form,
     split_floats_form,
@@ -42,9 +42,6 @@ Those of small products would add up in networks of many: all of mobilenet_v2's 
 of bfloat16 moved its outputs by 2e-4, those of resnet50 and bert_base, which are large, by 2e-5 and
 4e-5.
 """
-
-BLOCK_ROWS = 64
-"""Rows of a block: what they are split into stays in the nearest caches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +86,8 @@ def _of_form(
         if offered(program, accuracy):
             for gathers in ways_to_gather(program, form):
                 yield Gathering(gathers)
-                if splits_far_rows(program, form, gathers):
-                    yield Gathering(gathers, BLOCK_ROWS)
+                for rows in block_rows(program, form, gathers):
+                    yield Gathering(gathers, rows)
 
     def rewritten(program: TensorProgram, parameters: Gathering) -> TensorProgram | None:
         beside = parameters.block is not None
