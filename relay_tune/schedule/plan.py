@@ -11,8 +11,6 @@ from relay_tune.errors import InputError
 from relay_tune.machine.machine import Machine
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy, Exactness, is_allowed, least_accuracy
-from relay_tune.schedule.intrinsics.match import for_registers
-from relay_tune.schedule.accuracy import Accuracy, is_allowed, least_accuracy
 from relay_tune.schedule.intrinsics.match import for_registers, with_whole_columns
 from relay_tune.schedule.nests.build_nests import build_nests
 from relay_tune.schedule.nests.constant_stages import fold_constant_stages
