@@ -14,7 +14,7 @@ from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.schedule import MAXIMUM_TILE_POINTS
 from relay_tune.schedule.space.vector_axes import vector_choices
 from relay_tune.tensor.expression import Load
-from relay_tune.tensor.size import nominal
+from relay_tune.tensor.size import is_symbolic, nominal
 
 TILE_EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16)
 INDEPENDENT_EXTENTS = (1, 2, 3, 4)
@@ -119,11 +119,13 @@ def _row_extents(analysis: NestAnalysis, place: int) -> tuple[int, ...]:
     axis, form = analysis.nest.axes[place], analysis.store_form
     if analysis.nest.body is not None or form is None or axis in analysis.written_out:
         return ()
-    step = form.coefficient(axis) * analysis.store_bytes
-    if not analysis.store_bytes < step < LINE_BYTES:
+    if any(a.form is not None and a.form.coefficient(axis) == 1 for a in analysis.accesses):
         return ()
-    most = min(LINE_BYTES // step, nominal(axis.extent))
-    return tuple(sorted({*(n for n in TILE_EXTENTS if n <= most and most % n == 0), most}))
+    apart = form.coefficient(axis)
+    if is_symbolic(apart) or apart < 2:
+        return ()
+    most = min(LINE_BYTES // (apart * analysis.store_bytes), nominal(axis.extent))
+    return tuple(n for n in range(1, most + 1) if most % n == 0) if most > 1 else ()
 
 
 def _blocked_axes(analysis: NestAnalysis, machine: Machine) -> list[int]:
