@@ -92,7 +92,8 @@ def _largest(attributes: Attributes, inputs: Inputs) -> Tensor:
     data, pads = _split_pads(inputs[0], attributes, -torch.inf)
     kernel = attributes["kernel_shape"]
     strides = attributes.get("strides", [1] * len(kernel))
-    return LARGEST[len(kernel)](data, kernel, strides, pads)
+    ceiled = bool(attributes.get("ceil_mode", 0))
+    return LARGEST[len(kernel)](data, kernel, strides, pads, ceil_mode=ceiled)
 
 
 def _mean_of_window(attributes: Attributes, inputs: Inputs) -> Tensor:
@@ -100,7 +101,8 @@ def _mean_of_window(attributes: Attributes, inputs: Inputs) -> Tensor:
     data, pads = _split_pads(inputs[0], attributes, 0.0)
     strides = attributes.get("strides", [1] * len(kernel))
     counted = bool(attributes.get("count_include_pad", 0))
-    return MEAN[len(kernel)](data, kernel, strides, pads, count_include_pad=counted)
+    ceiled = bool(attributes.get("ceil_mode", 0))
+    return MEAN[len(kernel)](data, kernel, strides, pads, ceiled, counted)
 
 
 def _gemm(attributes: Attributes, inputs: Inputs) -> Tensor:

@@ -34,6 +34,16 @@ def test_a_network_is_right(capsys: pytest.CaptureFixture[str]) -> None:
     assert "2 gradients" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("operator", ["MaxPool", "AveragePool"])
+def test_torch_has_windows_that_end_behind_the_image(operator: str) -> None:
+    window = {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1}
+    model = _model([helper.make_node(operator, ["x"], ["y"], **window)], (1, 2, 8, 8), {})
+    x = np.random.default_rng(0).standard_normal((1, 2, 8, 8)).astype(np.float32)
+    (expected,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
+    (found,) = torch_nodes.run(model, {"x": torch.from_numpy(x)}, {})
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
+
+
 def test_wrong_gradients_are_found() -> None:
     right = {"w": np.array([1.0, 2.0]), "zero": np.array([1e-17])}
     found = {"w": np.array([1.0, 2.2]), "zero": np.array([1e-7])}
