@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -106,12 +107,14 @@ def compile_program(
             return codes, dict(zip(some, objects, strict=True))
 
         codes, kernels = compiled(distinct)
+        is_strained = False
         if memory_limit is None:
             program = with_short_lives(program, primitives, codes)
         else:
             smaller = SmallerKernels(machine_of(target), threads, accuracy)
             limited = LimitedProgram(program, primitives, codes, smaller.machine, memory_limit)
             limited, kernels = with_room(limited, kernels, smaller, compiled)
+            is_strained = limited.codes is not codes or limited.repeats
             program, primitives, codes = limited.ordered(), limited.primitives, limited.codes
         pairs = {f: codes[each.key.digest].in_place for f, each in primitives.items()}
         possible, reuses = possible_in_place(program), tuple(possible_reuses(program))
@@ -121,7 +124,7 @@ def compile_program(
         own_objects = code.objects()
         written = [each.result() for each in kernels.values()]
         objects = (*written, *own_objects, *(each.result() for each in sessions))
-    return code.compiled(objects)
+    return replace(code.compiled(objects), is_strained=is_strained)
 
 
 @contextmanager

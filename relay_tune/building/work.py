@@ -9,6 +9,7 @@ from math import prod
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.target import Target
 from relay_tune.ir.dtypes import DTYPES
+from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import WORD_PATTERNS, WordPattern
 from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.nests.nest import Nest
@@ -140,3 +141,10 @@ def _unit(nest: Nest) -> str:
         return max(types, key=lambda dtype: DTYPES[dtype].itemsize)
     read = {load.dtype for load in loads(nest.body)}
     return "int8" if read and read <= BYTE_TYPES else nest.body.dtype
+
+
+def rough_cycles(work: KernelWork, machine: Machine) -> float:
+    """About what a kernel takes: its operations, and its bytes from memory."""
+    vectors = machine.vectors
+    operations = 2 * vectors.fused_per_cycle * vectors.bytes / 4  # of float32 in a cycle
+    return machine.coefficients.kernel + work.own / operations + work.bytes / machine.main.rate

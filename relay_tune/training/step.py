@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from relay_tune.arguments import whole_number
-from relay_tune.errors import InputError, MemoryLimitError
+from relay_tune.building.work import rough_cycles
+from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.runtime.model import Model
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.training.checkpoint import read_checkpoint, write_checkpoint
 from relay_tune.training.losses import Loss
 from relay_tune.training.many_steps import ManySteps, many_steps
@@ -27,7 +29,7 @@ from relay_tune.training.parameters import parameters_of, scalars_of, statistics
 from relay_tune.training.program import StepProgram, step_program
 from relay_tune.training.random_numbers import without_dropout
 from relay_tune.training.settings import POSITIVE, require_number
-from relay_tune.training.slices import divisors, samples_of
+from relay_tune.training.slices_within_limit import slices_within_limit
 from relay_tune.training.statistics import by_batch, for_inference
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.tuning.tuned_build import build
@@ -35,6 +37,9 @@ from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_text import type_text
 
 Array = np.ndarray[Any, Any]
+
+WORTH = 0.97
+"""The part of another one's estimate that a step has at most to be taken for faster."""
 
 
 class TrainingStep:
@@ -120,6 +125,20 @@ class TrainingStep:
         self.states = {name: arrays[name] for name in self.states}
         self.statistics = {name: arrays[name] for name in self.statistics}
 
+    def seems_faster(self, other: TrainingStep) -> bool:
+        """Whether it takes less time than another one, by what its kernels have to do."""
+        return self._cycles() < WORTH * other._cycles()
+
+    def _cycles(self) -> float:
+        """About what the kernels of a slice take, for each slice; the first and the last differ."""
+        compiled = self.model.compiled()
+        machine = machine_of(compiled.target)
+        regions = ([each.work for each in region.steps] for region in compiled.regions)
+        taken = (
+            sum(rough_cycles(work, machine) for work in e if work is not None) for e in regions
+        )
+        return self.program.slices * max(taken, default=0.0)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write parameters, states and the number of steps to one file (safetensors)."""
         with self._turn:
@@ -199,7 +218,8 @@ def step(
         seed: of random numbers, which differ from step to step; with one, each nn.dropout of the
             network drops elements.
         slices: of the batch, one after the other, whose gradients are added up; a divisor of the
-            number of samples. None: as few as the memory limit asks for, without one the batch.
+            number of samples. None: as few as the memory limit asks for, or more where that
+            seems to be faster; without one the batch.
         log: a tuning log with schedules; tune `step.program.module` to fill it.
         threads: of each step; by default all processors of this process.
         accuracy: "exact", "fast" or "relaxed"; see `rt.build`.
@@ -222,35 +242,16 @@ def step(
         values = _first_values(trained, each, parameters)
         return TrainingStep(trained, each, build_model, values)
 
-    first = program(1 if slices is None else whole_number(slices, "slices", 1))
-    try:
-        return made(first)
-    except MemoryLimitError as error:
-        if slices is not None:
-            raise
-        return _in_slices(lambda count: made(program(count)), first, error)
-
-
-def _in_slices(
-    made: Callable[[int], TrainingStep], whole: StepProgram, error: MemoryLimitError
-) -> TrainingStep:
-    """The step in as few slices as keep the limit, which that of the whole batch does not.
-
-    Raises `error`, with the reason as a note, where the batch cannot be sliced.
-    """
+    if memory_limit is None or slices is not None:
+        return made(program(1 if slices is None else whole_number(slices, "slices", 1)))
+    whole = program(1)
     batch = [param for param in whole.module.main.params if param.name in whole.batch]
-    tried, least = 1, error.least
-    try:
-        for count in divisors(samples_of(batch)):
-            if count * error.limit < tried * least:
-                continue
-            try:
-                return made(count)
-            except MemoryLimitError as other:
-                tried, least = count, other.least
-    except InputError as reason:
-        error.notes = (*error.notes, reason.message)
-    raise error
+    return slices_within_limit(
+        lambda count: made(whole if count == 1 else program(count)),
+        batch,
+        lambda found: found.model.compiled().is_strained,
+        TrainingStep.seems_faster,
+    )
 
 
 def _check_options(optimiser: object, clip: object, seed: object) -> None:

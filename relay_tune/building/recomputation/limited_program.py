@@ -24,6 +24,7 @@ from relay_tune.building.recomputation.smaller_kernels import (
 from relay_tune.building.recomputation.steps import Steps
 from relay_tune.building.recomputation.within_limit import least_limit, sequence_within
 from relay_tune.building.region_layout import own_workspace
+from relay_tune.building.work import rough_cycles
 from relay_tune.errors import InputError, MemoryLimitError
 from relay_tune.first_order.instructions import Instruction, RunRegion
 from relay_tune.first_order.program import FirstOrderFunction, FirstOrderProgram
@@ -110,6 +111,11 @@ class LimitedProgram:
         functions = {n: _with(f, found) for n, f in self.program.functions.items()}
         return replace(self.program, functions=functions)
 
+    @property
+    def repeats(self) -> bool:
+        """Whether some kernels run several times."""
+        return any(len(each.sequence or ()) > len(each.steps.steps) for each in self._sequences)
+
     def room(self, share: float) -> dict[str, int]:
         """The room of kernels that have too little of it for themselves, by digest.
 
@@ -146,7 +152,7 @@ class LimitedProgram:
         if workspace is None:
             return None
         code = self.codes[primitive.key.digest]
-        return Described(workspace, _cycles(code, self.machine), self._in_place(run))
+        return Described(workspace, rough_cycles(code.work, self.machine), self._in_place(run))
 
 
 def with_room(
@@ -194,11 +200,3 @@ def _too_little(steps: Steps, limit: int) -> MemoryLimitError:
     )
     error.limit, error.least = limit, least
     return error
-
-
-def _cycles(code: PrimitiveCode, machine: Machine) -> float:
-    """About what a kernel takes: its operations, and its bytes from memory."""
-    vectors = machine.vectors
-    operations = 2 * vectors.fused_per_cycle * vectors.bytes / 4  # of float32 in a cycle
-    work = code.work
-    return machine.coefficients.kernel + work.own / operations + work.bytes / machine.main.rate

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import field, replace
 from math import prod
 
 from relay_tune.building.primitive import Primitive
@@ -35,6 +35,10 @@ SHARES = (1.0, 0.5, 0.0)
 One after the other: smaller kernels may be slower."""
 
 
+_Sized = tuple[int, float, Schedule]
+"""The bytes of a kernel's own, the cycles that it takes, and its schedule."""
+
+
 @dataclass(frozen=True, slots=True)
 class SmallerKernels:
     """How kernels get schedules that leave less between their nests.
@@ -48,6 +52,9 @@ class SmallerKernels:
     machine: Machine
     threads: int
     accuracy: Accuracy
+    _known: dict[str, list[tuple[int, float, Schedule]]] = field(
+        default_factory=dict, compare=False
+    )
 
     def of(
         self,
@@ -75,17 +82,21 @@ class SmallerKernels:
 
         None where all take as many as the present one.
         """
-        plan = (primitive.plan or plan_program(primitive.program)).with_accuracy(self.accuracy)
         now = _own_bytes(codes[primitive.key.digest].scheduled)
-        found: list[tuple[int, float, Schedule]] = []
+        if primitive.key.digest not in self._known:
+            self._known[primitive.key.digest] = list(self._schedules(primitive))
+        found = self._known[primitive.key.digest]
+        own, _, schedule = min(found, key=lambda each: (max(each[0], most), each[1]))
+        return schedule if max(own, most) < now else None
+
+    def _schedules(self, primitive: Primitive) -> Iterator[_Sized]:
+        """The best schedule under each algorithm."""
+        plan = (primitive.plan or plan_program(primitive.program)).with_accuracy(self.accuracy)
         for each in plan.algorithms_on(self.machine):
             with suppress(UndecidedSizeError):
                 other = plan.with_algorithm(each)
                 cycles, schedule = other.default_under_algorithm(self.machine, self.threads)
-                own = _own_bytes(apply_schedule(other, schedule))
-                found.append((max(own, most), cycles, schedule))
-        own, _, schedule = min(found, key=lambda each: each[:2])
-        return schedule if own < now else None
+                yield _own_bytes(apply_schedule(other, schedule)), cycles, schedule
 
 
 def room_for_kernels(

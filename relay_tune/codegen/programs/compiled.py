@@ -39,12 +39,14 @@ class CompiledFunctions(CompiledCode):
         kernel_objects: how many of the object files are those of kernels.
         messages: what the program's own errors say, in the order of their numbers.
         regions: the kernels that run together, or by themselves.
+        is_strained: whether a limit of memory has some kernels run again, or had others chosen.
     """
 
     program: FirstOrderProgram
     kernel_objects: int
     messages: tuple[str, ...]
     regions: tuple[CompiledRegion, ...] = ()
+    is_strained: bool = False
 
     @property
     def workspace_bytes(self) -> int:

@@ -1,0 +1,74 @@
+"""The slices of a batch with which a training step keeps a limit of memory.
+
+The whole batch is best where it keeps the limit: its results have the bits of a step without one.
+Each slice reads all weights again, but a step of fewer slices may have to compute some results
+again, or to have kernels that need less memory and more time. So where a limit has changed what
+slices run, more of them are built as well, as long as their estimate is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from relay_tune.errors import InputError, MemoryLimitError
+from relay_tune.ir.expr import Var
+from relay_tune.training.slices import divisors, samples_of
+
+Step = TypeVar("Step")
+
+
+def slices_within_limit(
+    made: Callable[[int], Step],
+    batch: Sequence[Var],
+    is_strained: Callable[[Step], bool],
+    is_faster: Callable[[Step, Step], bool],
+) -> Step:
+    """The step in few slices that keeps its limit.
+
+    Args:
+        made: the step in so many slices; MemoryLimitError where its limit is not kept, InputError
+            where there is none.
+        batch: the inputs of the whole batch.
+        is_strained: whether the limit has changed what a step runs.
+        is_faster: whether a step seems to be faster than another one of fewer slices.
+
+    Raises the first MemoryLimitError, with the reason as a note where the batch cannot be sliced.
+    """
+    best: Step | None = None
+    error: MemoryLimitError | None = None
+    counts, reason = _counts(batch)
+    tried, least = 1, 0
+    for count in counts:
+        if error is not None and best is None and count * error.limit < tried * least:
+            continue
+        try:
+            step = made(count)
+        except MemoryLimitError as other:
+            error, tried, least = error or other, count, other.least
+            if best is not None:
+                break
+            continue
+        except InputError as other:
+            if count == 1:
+                raise
+            reason = other.message
+            break
+        if best is not None and not is_faster(step, best):
+            break
+        best = step
+        if count == 1 or not is_strained(step):
+            break
+    if best is not None:
+        return best
+    assert error is not None  # one slice was tried
+    error.notes = (*error.notes, reason) if reason else error.notes
+    raise error
+
+
+def _counts(batch: Sequence[Var]) -> tuple[list[int], str]:
+    """The numbers of slices, and why there is but one."""
+    try:
+        return divisors(samples_of(batch)), ""
+    except InputError as reason:
+        return [1], reason.message
