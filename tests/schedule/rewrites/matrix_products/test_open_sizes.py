@@ -92,14 +92,14 @@ def test_every_size(case: str, dtype: str, algorithm: AppliedAlgorithm, bound: f
 
 
 @needs_registers
-@pytest.mark.parametrize("algorithm", [BF16_MATRICES(), BF16_MATRICES(block=32)])
+@pytest.mark.parametrize(("dtype", "algorithm", "_"), ALGORITHMS)
 @pytest.mark.parametrize("value", [np.inf, np.nan])
 def test_what_is_filled_with_zeros_touches_nothing(
-    value: float, algorithm: AppliedAlgorithm
+    value: float, dtype: str, algorithm: AppliedAlgorithm, _: float
 ) -> None:
     """An infinity in the last row of data, column and step stays in the results that read it."""
-    _, main = module_of("attention", "bfloat16")
-    _, run = runner(main, "mn", native_target(), algorithm, EXAMPLES, LONGEST)
+    main = module_of("attention", dtype)[1]
+    run = runner(main, "mn", native_target(), algorithm, EXAMPLES, LONGEST)[1]
     rng = np.random.default_rng(0)
     for m, n in ((5, 33), (33, 50)):
         sizes = {"m": m, "n": n}
