@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from relay_tune.tensor.expression import INDEX, Binary, Literal, Scalar, literal
+from relay_tune.tensor.expression import INDEX, Axis, Binary, Literal, Scalar, literal
 
 Term = tuple[int, Scalar]
 """A factor and what it is multiplied with."""
@@ -20,7 +20,8 @@ Term = tuple[int, Scalar]
 def rejoined(total: Binary) -> Scalar:
     """A sum of indices with a (x mod m) + a m (x div m) written as a x; itself without such terms.
 
-    x div (m n) counts as (x div m) div n.
+    x div (m n) counts as (x div m) div n. An axis by itself stays in parts: those who put it there
+    split or fuse its loop (`relay_tune.tensor.index.can_fuse`).
     """
     if total.operation != "add" or total.dtype != INDEX:
         return total
@@ -52,6 +53,8 @@ def _pair(terms: list[Term]) -> tuple[Term, Term, Term] | None:
     for remainder in terms:
         factor, node = remainder
         if not isinstance(node, Binary) or node.operation != "floormod":
+            continue
+        if isinstance(node.left, Axis):
             continue
         divisor = _number(node.right)
         if divisor is None:
