@@ -40,8 +40,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, pattern_vars, post_order, rewrite
 from relay_tune.op.decisive import DECISIVE
 from relay_tune.op.lower import multiplies
-from relay_tune.op_rules.gradient.decisions import decided_inputs
-from relay_tune.op_rules.matching import operator_call
+from relay_tune.op_rules.gradient.decisions import decided_inputs, marked
 from relay_tune.op_rules.typed import tuple_of
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.dependencies import tensors_in_order
@@ -176,8 +175,9 @@ def _conditions(kernel: Function) -> list[Expr]:
     """What conditions of derivatives in a kernel are computed from."""
     found: list[Expr] = []
     for node in post_order(kernel.body):
-        if isinstance(node, Call) and operator_call(node, "decisive"):
-            found += node.arguments
+        condition = marked(node)
+        if condition is not None:
+            found.append(condition)
         elif isinstance(node, Call):
             for number in decided_inputs(node):
                 inputs = node.arguments[0]
@@ -211,8 +211,8 @@ def _written(kernel: Function, *, is_decisive: bool) -> Function:
     """A kernel without calls of `decisive`, with what was found of it."""
 
     def visit(node: Expr) -> Expr:
-        marked = operator_call(node, "decisive")
-        return node if marked is None else marked.arguments[0]
+        condition = marked(node)
+        return node if condition is None else condition
 
     body = rewrite(kernel.body, visit)
     attributes = {**kernel.attributes, **({DECISIVE: 1} if is_decisive else {})}

@@ -18,7 +18,13 @@ from relay_tune.ir.types import TensorType, TupleType
 from relay_tune.op.derived import DerivedAttributes
 from relay_tune.op_rules.gradient.derived import rewritten
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated
-from relay_tune.op_rules.matching import example_type, is_float, operator_name, tensor_type
+from relay_tune.op_rules.matching import (
+    example_type,
+    is_float,
+    operator_call,
+    operator_name,
+    tensor_type,
+)
 from relay_tune.op_rules.typed import call
 from relay_tune.remembered import remembered
 from relay_tune.tensor.dependencies import dependencies, scalar_nodes, tensors_in_order
@@ -49,6 +55,12 @@ def with_decisions(known: Differentiated, adjoints: Sequence[Adjoint]) -> Sequen
         return call("decisive", node) if _jumps(node) else node
 
     return rewritten(adjoints, visit, lambda node: node not in given)
+
+
+def marked(node: Expr) -> Expr | None:
+    """What a call of `decisive` marks; None for all other expressions."""
+    found = operator_call(node, "decisive")
+    return None if found is None else found.arguments[0]
 
 
 def _flat(values: Sequence[Adjoint]) -> Iterator[Expr]:
