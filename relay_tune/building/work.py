@@ -144,7 +144,18 @@ def _unit(nest: Nest) -> str:
 
 
 def rough_cycles(work: KernelWork, machine: Machine) -> float:
-    """About what a kernel takes: its operations, and its bytes from memory."""
+    """About what a kernel takes: operations by what computes them, and bytes from memory."""
+    arithmetic = sum(n / _in_a_cycle(unit, machine) for unit, n in work.operations.items())
+    return machine.coefficients.kernel + arithmetic + work.bytes / machine.main.rate
+
+
+def _in_a_cycle(unit: str, machine: Machine) -> float:
+    """The operations of a cycle on a unit: an intrinsic, or vectors of four bytes or more each."""
+    for intrinsic in machine.intrinsics:
+        if intrinsic.pattern.name == unit:
+            tile = intrinsic.pattern
+            taken = intrinsic.costs.operands * intrinsic.cycles
+            return 2 * tile.rows * tile.columns * tile.steps / taken
     vectors = machine.vectors
-    operations = 2 * vectors.fused_per_cycle * vectors.bytes / 4  # of float32 in a cycle
-    return machine.coefficients.kernel + work.own / operations + work.bytes / machine.main.rate
+    size = max(DTYPES[unit].itemsize, 4) if unit in DTYPES else 4
+    return 2 * vectors.fused_per_cycle * vectors.bytes / size

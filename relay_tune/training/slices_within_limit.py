@@ -1,9 +1,8 @@
 """The slices of a batch with which a training step keeps a limit of memory.
 
-The whole batch is best where it keeps the limit: its results have the bits of a step without one.
 Each slice reads all weights again, but a step of fewer slices may have to compute some results
-again, or to have kernels that need less memory and more time. So where a limit has changed what
-slices run, more of them are built as well, as long as their estimate is better.
+again, or to have kernels that need less memory and more time. So where a limit has changed what a
+whole batch or slices run, more slices are built as well, as long as their estimate is better.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def slices_within_limit(
         if best is not None and not is_faster(step, best):
             break
         best = step
-        if count == 1 or not is_strained(step):
+        if not is_strained(step):
             break
     if best is not None:
         return best

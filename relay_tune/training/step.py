@@ -130,14 +130,16 @@ class TrainingStep:
         return self._cycles() < WORTH * other._cycles()
 
     def _cycles(self) -> float:
-        """About what the kernels of a slice take, for each slice; the first and the last differ."""
+        """About what the kernels of a slice take, for each slice: the first and the last differ."""
         compiled = self.model.compiled()
         machine = machine_of(compiled.target)
         regions = ([each.work for each in region.steps] for region in compiled.regions)
-        taken = (
-            sum(rough_cycles(work, machine) for work in e if work is not None) for e in regions
-        )
-        return self.program.slices * max(taken, default=0.0)
+        taken = [
+            sum(rough_cycles(work, machine) for work in each if work is not None)
+            for each in regions
+        ]
+        of_slices = [cycles for cycles in taken if 2 * cycles >= max(taken)]
+        return self.program.slices * sum(of_slices) / max(len(of_slices), 1)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write parameters, states and the number of steps to one file (safetensors)."""

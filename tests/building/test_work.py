@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from relay_tune.building.work import work_of, work_on
+from relay_tune.building.work import rough_cycles, work_of, work_on
 from relay_tune.codegen.target import parse_target
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.schedule.plan import plan_program
@@ -14,6 +14,7 @@ from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.integer_products import dense
+from tests.schedule.machines import TILES
 
 
 def test_winograd_has_fewer_operations_than_what_is_written() -> None:
@@ -34,6 +35,13 @@ def test_products_of_bytes_are_told_apart() -> None:
     work = work_of(plan_program(TensorProgram((a, b), (y,), ())))
     assert work.operations == {"int8": 64}
     assert work.bytes == 32 + 8 + 4
+
+
+def test_products_on_matrix_registers_count_as_fast_as_these_are() -> None:
+    direct = plan_program(convolution_program((1, 28, 28, 256, 256)))
+    fast = work_of(direct.with_algorithm(BF16X3()))
+    assert fast.own > 2 * work_of(direct).own
+    assert rough_cycles(fast, TILES) < rough_cycles(work_of(direct), TILES)
 
 
 @pytest.mark.parametrize(("algorithm", "products"), [(BF16X3(), 3), (BF16X6(), 6)])

@@ -56,7 +56,12 @@ def test_what_is_not_strained_is_taken_at_once() -> None:
 
 
 def test_the_whole_batch_is_taken_where_it_keeps_the_limit() -> None:
-    assert Steps({1: 1.0}).chosen(1) == 1
+    assert Steps({1: 1.0, 2: 1.2}).chosen(1) == 1
+    assert Steps({1: 1.0, 2: InputError("no slices")}).chosen(1) == 1
+
+
+def test_slices_are_taken_where_the_whole_batch_has_slow_kernels() -> None:
+    assert Steps({1: 1.0, 2: 0.7, 3: 0.9}).chosen(1, 2) == 2
 
 
 def test_more_slices_are_taken_as_long_as_they_are_faster() -> None:
