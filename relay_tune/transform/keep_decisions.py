@@ -83,7 +83,7 @@ class _Flow:
         module: its kernels are fused.
         kernels: the calls of kernels, in each function.
         values: what variables are bound to, or are taken out of.
-        places: the function and the place of each parameter.
+        positions: the function and the position of each parameter.
         callers: the calls of each function, with the function that they stand in.
         written: what is put into cells.
     """
@@ -92,11 +92,11 @@ class _Flow:
         self.module = module
         self.kernels: list[tuple[str, Call, Function]] = []
         self.values: dict[Expr, Expr] = {}
-        self.places: dict[Expr, tuple[str, int]] = {}
+        self.positions: dict[Expr, tuple[str, int]] = {}
         self.callers: dict[str, list[tuple[str, Call]]] = defaultdict(list)
         self.written: list[Expr] = []
         for name, function in module.functions.items():
-            self.places |= {param: (name, n) for n, param in enumerate(function.params)}
+            self.positions |= {param: (name, n) for n, param in enumerate(function.params)}
             for node in post_order(function.body, enter=lambda node: not _is_kernel(node)):
                 self._note(name, node)
 
@@ -146,10 +146,10 @@ class _Flow:
                 return (self.module[name].body, *node.arguments)
             case Var() if node in self.values:
                 return (self.values[node],)
-            case Var() if node in self.places:
-                name, place = self.places[node]
+            case Var() if node in self.positions:
+                name, position = self.positions[node]
                 calls = (e for at, e in self.callers[name] if at != name or at not in choosing)
-                return [each.arguments[place] for each in calls]
+                return [each.arguments[position] for each in calls]
             case TupleGetItem():
                 whole = node.tuple_value
                 while whole in self.values:
@@ -193,8 +193,10 @@ def _arguments(call: Call, kernel: Function, values: Sequence[Expr]) -> list[Exp
 
 
 def _adds_up(kernel: Function, values: Sequence[Expr]) -> bool:
-    """Whether some values in a kernel are made of sums of products: of other sums there is no
-    algorithm that rounds more."""
+    """Whether some values in a kernel are made of sums of products.
+
+    Of other sums there is no algorithm that rounds more.
+    """
     if all(isinstance(node, Var) for node in values):
         return False
     body = values[0] if len(values) == 1 else tuple_of(values)

@@ -58,7 +58,7 @@ def with_decisions(known: Differentiated, adjoints: Sequence[Adjoint]) -> Sequen
 
 
 def marked(node: Expr) -> Expr | None:
-    """What a call of `decisive` marks; None for all other expressions."""
+    """The operand of a call of `decisive`; None for all other expressions."""
     found = operator_call(node, "decisive")
     return None if found is None else found.arguments[0]
 
