@@ -256,7 +256,9 @@ class Plan:
     def default_schedule(self, machine: Machine, threads: int) -> Schedule:
         """The schedule with the best estimate of all algorithms.
 
-        Those are left out whose plan depends on what dynamic sizes are.
+        Those are left out whose plan depends on what dynamic sizes are, and for several threads
+        those that add up in another order than the best one for one thread: results have the same
+        bits for any number of threads.
         """
         return self._cheapest(machine, threads)[1]
 
@@ -267,11 +269,19 @@ class Plan:
     def _cheapest(self, machine: Machine, threads: int) -> tuple[float, Schedule]:
         if (machine, threads) not in self._defaults:
             plans: list[Plan] = []
-            for each in self.algorithms_on(machine):
+            for each in self._summing_alike(machine, threads):
                 with suppress(UndecidedSizeError) if each != DIRECT else nullcontext():
                     plans.append(self.with_algorithm(each))
             self._defaults[machine, threads] = cheapest_schedule(plans, machine, threads)
         return self._defaults[machine, threads]
+
+    def _summing_alike(self, machine: Machine, threads: int) -> Sequence[AppliedAlgorithm]:
+        """The algorithms that a machine can run, and that add up as the default for one thread."""
+        known = self.algorithms_on(machine)
+        if threads == 1 or len({each.order_of_sums for each in known}) == 1:
+            return known
+        order = self._cheapest(machine, 1)[1].algorithm.order_of_sums
+        return [each for each in known if each.order_of_sums == order]
 
     def least_cycles(self, machine: Machine, threads: int) -> float:
         """What no estimate under the plan's own algorithm goes below."""

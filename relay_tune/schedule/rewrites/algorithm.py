@@ -30,9 +30,14 @@ from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.program import TensorProgram
 
 
-def parameter(among: Collection[object], default: object = MISSING) -> Any:
-    """A field of `Parameters` whose values are of one type; the default need not be among them."""
-    metadata = {"among": among}
+def parameter(
+    among: Collection[object], default: object = MISSING, *, orders_sums: bool = True
+) -> Any:
+    """A field of `Parameters` whose values are of one type; the default need not be among them.
+
+    `orders_sums` says whether the order in which numbers are added up may depend on it.
+    """
+    metadata = {"among": among, "orders_sums": orders_sums}
     if default is MISSING:
         return field(metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -176,6 +181,12 @@ class Rewrite:
         defaults = {each.name: each.default for each in _declared(self)}
         return {name: value for name, value in found.items() if value != defaults[name]}
 
+    @property
+    def order_of_sums(self) -> tuple[object, ...]:
+        """The parameters that the order of sums may depend on, behind the algorithm's name."""
+        declared = (each for each in _declared(self) if each.metadata["orders_sums"])
+        return self.algorithm.name, *(getattr(self.parameters, each.name) for each in declared)
+
     def __str__(self) -> str:
         written = ", ".join(f"{name}={value}" for name, value in self.values.items())
         return f"{self.algorithm.name}({written})" if written else self.algorithm.name
@@ -222,6 +233,12 @@ class AppliedAlgorithm:
     def keeps_stages(self) -> bool:
         """Whether stages are as they are written, if in groups."""
         return all(each.algorithm.rewritten is None for each in self.rewrites)
+
+    @property
+    def order_of_sums(self) -> tuple[tuple[object, ...], ...]:
+        """Equal where numbers are added up in the same order, as far as algorithms decide that."""
+        rewritten = (each for each in self.rewrites if each.algorithm.rewritten is not None)
+        return tuple(each.order_of_sums for each in rewritten)
 
     @property
     def before_groups(self) -> AppliedAlgorithm | None:

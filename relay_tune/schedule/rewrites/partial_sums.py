@@ -91,7 +91,7 @@ class PartialSums(Parameters):
     """
 
     steps: int = parameter(among=PART_STEPS)
-    turned: bool = parameter(among=(False, True), default=False)
+    turned: bool = parameter(among=(False, True), default=False, orders_sums=False)
 
 
 def _offers(

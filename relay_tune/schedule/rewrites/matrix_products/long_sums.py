@@ -66,7 +66,7 @@ class LongSums(Parameters):
     """
 
     steps: int = parameter(among=PART_STEPS)
-    turned: bool = parameter(among=(False, True), default=False)
+    turned: bool = parameter(among=(False, True), default=False, orders_sums=False)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -53,8 +53,8 @@ class Gathering(Parameters):
         block: the rows that are split and multiplied before the next ones are; None: all.
     """
 
-    gathered: bool = parameter(among=(False, True), default=False)
-    block: int | None = parameter(among=range(1, 10_000), default=None)
+    gathered: bool = parameter(among=(False, True), default=False, orders_sums=False)
+    block: int | None = parameter(among=range(1, 10_000), default=None, orders_sums=False)
 
 
 def _is_worth_rounding(program: TensorProgram, accuracy: Accuracy) -> bool:

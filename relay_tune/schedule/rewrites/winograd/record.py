@@ -37,8 +37,8 @@ class Tiles(Parameters):
     """
 
     tile: int = parameter(among=TILES)
-    block: int | None = parameter(among=range(1, 10_000), default=None)
-    run: int | None = parameter(among=range(1, 10_000), default=None)
+    block: int | None = parameter(among=range(1, 10_000), default=None, orders_sums=False)
+    run: int | None = parameter(among=range(1, 10_000), default=None, orders_sums=False)
 
 
 def _offers(

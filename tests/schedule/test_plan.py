@@ -1,0 +1,55 @@
+"""What a plan chooses by default."""
+
+from __future__ import annotations
+
+import pytest
+
+from relay_tune.schedule.plan import cheapest_schedule, plan_program
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
+from relay_tune.schedule.rewrites.partial_sums import PARTIAL_SUMS
+from relay_tune.schedule.rewrites.rows import ROWS
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
+from tests.schedule.machines import SERVER
+from tests.schedule.rewrites.test_partial_sums import weight_gradient
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (PARTIAL_SUMS(steps=256), PARTIAL_SUMS(steps=256, turned=True)),
+        (PARTIAL_SUMS(steps=256), PARTIAL_SUMS(steps=256) + ROWS(block=4)),
+        (WINOGRAD(tile=4), WINOGRAD(tile=4, block=28)),
+        (WINOGRAD(tile=4, run=8), WINOGRAD(tile=4, block=28)),
+        (AppliedAlgorithm(), ROWS(block=4)),
+    ],
+    ids=lambda algorithm: str(algorithm),
+)
+def test_where_numbers_lie_does_not_order_sums(
+    one: AppliedAlgorithm, other: AppliedAlgorithm
+) -> None:
+    assert one.order_of_sums == other.order_of_sums
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (AppliedAlgorithm(), PARTIAL_SUMS(steps=256)),
+        (PARTIAL_SUMS(steps=256), PARTIAL_SUMS(steps=512)),
+        (WINOGRAD(tile=2), WINOGRAD(tile=4)),
+        (WINOGRAD(tile=4), WINOGRAD(tile=4) + PARTIAL_SUMS(steps=256)),
+    ],
+    ids=lambda algorithm: str(algorithm),
+)
+def test_parts_and_tiles_order_sums(one: AppliedAlgorithm, other: AppliedAlgorithm) -> None:
+    assert one.order_of_sums != other.order_of_sums
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_several_threads_add_up_as_one_does(threads: int) -> None:
+    """What threads would gain from parts of this sum is not taken: they are other bits."""
+    plan = plan_program(weight_gradient(4, 16, 64, 64))
+    every = [plan.with_algorithm(each) for each in plan.algorithms_on(SERVER)]
+    _, fastest = cheapest_schedule(every, SERVER, threads)
+    one, several = (plan.default_schedule(SERVER, count).algorithm for count in (1, threads))
+    assert several.order_of_sums == one.order_of_sums
+    assert fastest.algorithm.order_of_sums != one.order_of_sums
