@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-CODE_VERSION = "26"
+CODE_VERSION = "27"
 """Counted up when generated code changes so much that old measurements no longer hold."""

@@ -189,6 +189,14 @@ class Coefficients:
     times 16, take 1.09 to 1.13 times as long as tiles of 6x64.
     """
 
+    exposed_lines: float = 0.3
+    """How much of fetching lines from the second cache is not hidden behind small tiles of a sum.
+
+    Measured with tiles of 6x16, one core of Zen 3, sums of 256 steps over rows of 256 and 1024
+    bytes, of which panels of both operands take 1.00: one of them as it lies 1.13 and 1.15, both
+    1.23, where transfers take .33, .44 and .78 of the arithmetic.
+    """
+
     row_jump: float = 2.3
     """Lines whose time it takes to go on in another row, where a sum reads each element once.
 

@@ -20,6 +20,9 @@ PAGE_BYTES = 4096
 LINE_ELEMENTS = LINE_BYTES // 4
 """Numbers of 32 bits in a line."""
 
+FEW_REGISTERS = 16
+"""Of vectors."""
+
 
 class MemoryScope(Enum):
     """Whose a memory is."""
@@ -61,6 +64,14 @@ class VectorUnit:
     fused_per_cycle: float = 2.0
     loads_per_cycle: float = 1.7
     latency: float = 4.0
+
+    @property
+    def has_few(self) -> bool:
+        """Whether tiles of results are small, so that they do little with each line they read.
+
+        12 of 16 registers are summed in: 6 by 16 float32 of AVX2. AVX-512 has tiles of 14 by 32.
+        """
+        return self.registers <= FEW_REGISTERS
 
 
 SERVER_MEMORIES = (

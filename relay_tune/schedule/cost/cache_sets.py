@@ -39,6 +39,7 @@ from relay_tune.schedule.cost.access import Access
 from relay_tune.schedule.cost.tile import Tile, distinct_places
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.size import is_symbolic
 
 REMEMBERED = 1 << 12
 
@@ -102,6 +103,49 @@ def crowded_bytes(tile: Tile) -> float:
         for access in tile.analysis.body_accesses
         if _is_spread(access, tile.vector)
     )
+
+
+def refetched_bytes(access: Access, tile: Tile) -> float:
+    """The bytes of lines that all tiles together fetch of an operand, for want of places.
+
+    Each step of a sum reads a part of another row, the next tile the part beside it. Rows that lie
+    in few places, or are too many, have left the first cache when that comes.
+    """
+    if not _jumps(access, tile):
+        return 0.0
+    form = access.form
+    assert form is not None
+    row = prod(n for axis, n in tile.extents.items() if form.coefficient(axis) == 1) * access.bytes
+    others = prod(n for axis, n in tile.extents.items() if form.coefficient(axis) > 1)
+    width, torn = -(-row // LINE_BYTES), row % LINE_BYTES
+    steps = _moves(form, access, tile.steps)
+    lines = prod(extent for _, extent in steps)
+    missed = 1.0
+    if lines * width * LINE_BYTES <= tile.machine.memories[0].bytes:
+        missed = _share_in_crowds((*steps, (LINE_BYTES, width)), _room(tile)[0])
+    touched = width + max(torn - access.bytes, 0) / LINE_BYTES  # which may begin within a line
+    return tile.count * missed * others * lines * touched * LINE_BYTES
+
+
+def jumps(tile: Tile) -> bool:
+    """Whether each step of a sum of products reads other lines of both operands, no constants.
+
+    Of small tiles: larger ones do more with a line.
+    """
+    analysis = tile.analysis
+    if analysis.match is not None or tile.vector is None or not tile.machine.vectors.has_few:
+        return False
+    accesses = analysis.body_accesses
+    return len(accesses) == 2 and all(_jumps(access, tile) for access in accesses)
+
+
+def _jumps(access: Access, tile: Tile) -> bool:
+    """Whether each step reads other lines of an operand than the one before."""
+    form = access.form
+    if form is None or access.constant or access.repeats:
+        return False
+    steps = [abs(form.coefficient(axis)) * access.bytes for axis in tile.steps]
+    return bool(steps) and not any(map(is_symbolic, steps)) and min(steps) >= LINE_BYTES
 
 
 def _room(tile: Tile) -> tuple[float, float]:

@@ -16,7 +16,12 @@ from operator import attrgetter
 from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
-from relay_tune.schedule.cost.cache_sets import crowded_bytes, reloaded_bytes
+from relay_tune.schedule.cost.cache_sets import (
+    crowded_bytes,
+    jumps,
+    refetched_bytes,
+    reloaded_bytes,
+)
 from relay_tune.schedule.cost.operand import Operand, bandwidth_of, operands, stored_cycles
 from relay_tune.schedule.cost.rows import torn_bytes
 from relay_tune.schedule.cost.tile import Tile
@@ -107,12 +112,21 @@ def _streamed(operand: Operand) -> float:
     return min(max(share, 0.0), 1.0) * operand.hidden
 
 
+def _refetched(operand: Operand) -> float:
+    """Lines that each tile fetches again, since its steps read rows that lie apart."""
+    tile = operand.traffic.tile
+    if operand.access not in tile.analysis.body_accesses or not jumps(tile):
+        return 0.0
+    return refetched_bytes(operand.access, tile) / operand.traffic.machine.memories[1].rate
+
+
 OF_DATA = (
     Term(attrgetter("exposed_part"), "exposed_parts"),
     Term(_asked_for, "prefetch"),
     Term(_unhidden),
     Term(_torn),
     Term(_streamed),
+    Term(_refetched, "exposed_lines"),
 )
 """What operands cost that are no constants."""
 

@@ -19,6 +19,7 @@ from relay_tune.schedule.rewrites.matrix_products.record import (
     BF16X6,
     BYTE_PRODUCTS,
 )
+from relay_tune.schedule.rewrites.panel_sums import PANEL_SUMS
 from relay_tune.schedule.rewrites.partial_sums import PARTIAL_SUMS
 from relay_tune.schedule.rewrites.quantized_rows.record import DIGITS, QUANTIZED
 from relay_tune.schedule.rewrites.rows import ROWS
@@ -84,5 +85,6 @@ ALGORITHMS = Algorithms(
     WINOGRAD,
     WINOGRAD_INTEGERS,
     PARTIAL_SUMS,
+    PANEL_SUMS,
     ROWS,
 )

@@ -57,13 +57,19 @@ def group_spaces(
 def _asked_beside(
     blocks: RowBlocks, constants: frozenset[Tensor]
 ) -> tuple[Nest | None, tuple[TouchedRows, ...]]:
-    """What the nest on an intrinsic asks for while vector units are idle, and that nest."""
-    if all(intrinsic_match(nest) is None for nest in blocks.nests):
+    """What the busiest nest asks for, and that nest, where copies would have to wait for it.
+
+    On an intrinsic vector units are idle meanwhile; where parts of a sum follow each other, the
+    products of one have time for all that the next one reads.
+    """
+    if blocks.apart is None and all(intrinsic_match(nest) is None for nest in blocks.nests):
         return None, ()
     places = (*blocks.outer, blocks.base)
     busiest, touched = fetched_beside(blocks.nests, places, blocks.rows, constants)
     nest = blocks.nests[busiest]
-    return (None, ()) if intrinsic_match(nest) is None else (nest, touched)
+    if blocks.apart is None and intrinsic_match(nest) is None:
+        return None, ()
+    return nest, touched
 
 
 def _all_bytes(tensor: Tensor) -> int:

@@ -7,19 +7,27 @@ import pytest
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.cost.cache_sets import crowded_bytes, reloaded_bytes
-from relay_tune.schedule.cost.tile import tile_of
+from relay_tune.schedule.cost.cache_sets import (
+    crowded_bytes,
+    jumps,
+    refetched_bytes,
+    reloaded_bytes,
+)
+from relay_tune.schedule.cost.tile import Tile, tile_of
 from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X1
 from relay_tune.schedule.space.space import NestSpace
 from tests.schedule.grouped_convolutions import Grouped
-from tests.schedule.machines import SERVER, SIZES, TILES, with_sizes
+from tests.schedule.machines import SERVER, SIZES, TILES, core, with_sizes
 from tests.schedule.nest_spaces import depthwise, space_of
 from tests.schedule.products import dense
+from tests.schedule.rewrites.matrix_products.test_long_sums import product_gradient
 
 CHANNEL_LAST, COLUMN_LAST, ROW_LAST = (0, 1, 2), (0, 2, 1), (1, 2, 0)
 """Orders of tap rows, tap columns and channels."""
+
+FEW_REGISTERS = core(32, 16)
 
 
 def grouped(channels: int, stride: int = 2) -> NestSpace:
@@ -116,3 +124,35 @@ def test_rows_of_matrix_registers_are_lines_that_are_loaded_once():
     space = plan.spaces(TILES, 1)[place]
     choice = TileChoice(2, 16, (16, 1, 16), (0, 1, 2), (1, 1, 1), (0, 1, 2), 1, 0)
     assert crowded_bytes(tile_of(space.analysis, choice, TILES)) == 0
+
+
+def strided_sums(steps: int, columns: int, machine: Machine = FEW_REGISTERS) -> Tile:
+    """Tiles of 6x16 of the products of two matrices whose rows are the steps of a sum."""
+    program = product_gradient(steps, columns, columns)
+    *_, space = plan_program(program).spaces(machine, 1)
+    nest = space.analysis.nest
+    tile = tuple({0: 6, len(nest.axes) - 1: 16}.get(n, 1) for n in range(len(nest.axes)))
+    places = tuple(range(len(tile)))
+    choice = TileChoice(places[-1], 8, tile, places, (1,) * len(tile), (0,), 8, 0)
+    return tile_of(space.analysis, choice, machine)
+
+
+@pytest.mark.parametrize(
+    ("steps", "columns", "missed"),
+    [(64, 64, (0, 0)), (256, 64, (1, 1)), (64, 256, (1, 0)), (1024, 32, (1, 1))],
+    ids=["few rows", "many rows", "long rows, and panels of 64", "too many"],
+)
+def test_columns_of_rows_that_share_places_are_fetched_by_each_tile(steps, columns, missed):
+    tile = strided_sums(steps, columns)
+    assert jumps(tile)
+    accesses = tile.analysis.body_accesses
+    for access, share, lines in zip(accesses, missed, (1 + 20 / 64, 1), strict=True):
+        expected = share * tile.count * steps * lines * 64
+        assert refetched_bytes(access, tile) == pytest.approx(expected)
+
+
+def test_large_tiles_do_enough_with_a_line():
+    assert not jumps(strided_sums(256, 64, SERVER))
+    (space,) = plan_program(dense(64, 256, 64)).spaces(FEW_REGISTERS, 1)
+    choice = TileChoice(1, 8, (6, 16), (0, 1), (1, 1), (0,), 8, 0)
+    assert not jumps(tile_of(space.analysis, choice, FEW_REGISTERS))  # rows lie along the sum

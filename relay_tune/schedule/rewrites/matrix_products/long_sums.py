@@ -14,46 +14,29 @@ which parts are added up depend on nothing but the program: these may run on thr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator
 from math import prod
 
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.schedule.nests.carried_sums import carrying, parts_of
-from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.rewrites.algorithm import Parameters, parameter
+from relay_tune.schedule.rewrites.carried_parts import added_up, cut_sum
 from relay_tune.schedule.rewrites.matrix_products.form import Form
 from relay_tune.schedule.rewrites.matrix_products.match import match_matrix_product
 from relay_tune.schedule.rewrites.matrix_products.operands import rows_in_registers
 from relay_tune.schedule.rewrites.matrix_products.stages import product_stages
-from relay_tune.schedule.rewrites.partial_sums import (
-    other_column,
-    part_of_sum,
-    sum_of_parts,
-    sum_parts,
-)
+from relay_tune.schedule.rewrites.partial_sums import other_column, sum_of_parts
 from relay_tune.schedule.rewrites.products import Product
-from relay_tune.schedule.row_groups.grouped_steps import grouped_steps
-from relay_tune.schedule.row_groups.groups import Step
-from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES, RowBlocks
 from relay_tune.tensor.dependencies import tensors_in_order
-from relay_tune.tensor.expression import Axis, Reduce, Tensor
+from relay_tune.tensor.expression import Reduce, Tensor
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed
-from relay_tune.tensor.walk import substitute
 
 PART_STEPS = (128, 256)
 """Steps of a part, at most: the first where lines of images fill registers. Of 512 columns beside
 256 rows and 128 steps, what is stored of this part and asked for of the next, and the results, take
 1.2 MB of a second cache."""
-
-SUM_STEPS = (512, 256)
-"""Steps of a sum whose result is stored by itself, at least: shorter ones where these are few."""
-
-CARRIED = "carried"
-"""How axes of a sum are called that count its parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,22 +92,10 @@ def long_sums_program(
             return None
         product, data = parts.product, rewriting.now(parts.product.data.tensor)
         left = rows_in_registers(product, data, parts.form)
-        sums = _added(product_stages(product, rewriting, left), parts.stored, len(stage.shape))
+        sums = added_up(product_stages(product, rewriting, left), parts.stored, len(stage.shape))
         return sum_of_parts(stage, sums, parts.last)
 
     return with_rewritten_stages(program, rewrite)
-
-
-def carried_parts(nest: Nest) -> Nest:
-    """The nest with the parts of its sum around its tiles, if it has some."""
-    return carrying(nest, [axis for axis in nest.reduction if axis.name.startswith(CARRIED)])
-
-
-def grouped_parts(
-    nests: Sequence[Step], outputs: Sequence[Tensor], _: LongSums
-) -> Sequence[Step | RowBlocks]:
-    """The nests of a part together."""
-    return grouped_steps(nests, outputs, 1, most_row_bytes=MAXIMUM_LOCAL_BYTES)
 
 
 def _parts(
@@ -139,33 +110,14 @@ def _parts(
         return None
     if parameters.turned and last == len(stage.shape) - 1:
         return None
-    sums = (sum_parts(stage, steps, constants) for steps in SUM_STEPS)
-    stored = next(filter(None, sums), None)
-    if stored is None:
+    cut = cut_sum(stage, parameters.steps, constants, last)
+    if cut is None:
         return None
-    rest = [axis.extent // count for axis, count in zip(body.axes, stored, strict=True)]
-    partial = part_of_sum(stage, (stored, parts_of(rest, parameters.steps)), last)
-    product = match_matrix_product(partial, constants, form)
+    product = match_matrix_product(cut.part, constants, form)
     if product is None:
         return None
     found = form.along([axis.extent for axis in product.steps])
-    return None if found is None else _Parts(stored, last, product, found)
-
-
-def _added(stage: Computed, stored: Sequence[int], rank: int) -> Computed:
-    """The products of parts, those of each stored sum of this rank added up."""
-    first, end = sum(count > 1 for count in stored), len(stage.shape) - rank
-    whole, axes = stage.body, stage.axes[first:end]
-    assert isinstance(whole, Reduce)
-    carried = [Axis(CARRIED, axis.extent) for axis in axes]
-    body = substitute(whole.body, dict(zip(axes, carried, strict=True)))
-    return Computed(
-        name=stage.name,
-        shape=(*stage.shape[:first], *stage.shape[end:]),
-        dtype=stage.dtype,
-        axes=(*stage.axes[:first], *stage.axes[end:]),
-        body=replace(whole, axes=(*carried, *whole.axes), body=body),
-    )
+    return None if found is None else _Parts(cut.stored, last, product, found)
 
 
 def _multiplications(stage: Computed) -> int:

@@ -11,6 +11,7 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Rounding, is_allowed
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
+from relay_tune.schedule.rewrites.carried_parts import carried_parts, grouped_parts
 from relay_tune.schedule.rewrites.matrix_products.blocks import block_rows, in_blocks
 from relay_tune.schedule.rewrites.matrix_products.form import (
     Form,
@@ -19,8 +20,6 @@ from relay_tune.schedule.rewrites.matrix_products.form import (
 )
 from relay_tune.schedule.rewrites.matrix_products.long_sums import (
     LongSums,
-    carried_parts,
-    grouped_parts,
     long_sums_program,
     offered_long_sums,
 )
@@ -145,8 +144,8 @@ def _long_sums_program(program: TensorProgram, parameters: LongSums) -> TensorPr
     return long_sums_program(program, parameters, TWO_PARTS)
 
 
-def _carried(nest: Nest, _: LongSums) -> Nest:
-    return carried_parts(replace(nest, pattern=TWO_PARTS.pattern))
+def _carried(nest: Nest, parameters: LongSums) -> Nest:
+    return carried_parts(replace(nest, pattern=TWO_PARTS.pattern), parameters)
 
 
 BF16X3_SUMS = replace(

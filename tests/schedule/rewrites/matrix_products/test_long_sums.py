@@ -13,8 +13,8 @@ from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.loops.row_block_loops import row_block_loops
 from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.schedule.rewrites import carried_parts
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm, Rewrite
-from relay_tune.schedule.rewrites.matrix_products import long_sums
 from relay_tune.schedule.rewrites.matrix_products.form import split_floats_form
 from relay_tune.schedule.rewrites.matrix_products.long_sums import (
     LongSums,
@@ -145,7 +145,7 @@ def test_any_tiles_of_the_products_are_right(seed):
 
 
 def test_statements_add_up_parts_in_place(monkeypatch):
-    monkeypatch.setattr(long_sums, "SUM_STEPS", (32,))
+    monkeypatch.setattr(carried_parts, "SUM_STEPS", (32,))
     program = product_gradient(128, 32, 32)
     algorithm = AppliedAlgorithm((Rewrite(BF16X3_SUMS, LongSums(16)),))
     plan = plan_program(program, algorithm)
