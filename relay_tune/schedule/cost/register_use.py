@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from relay_tune.machine.machine import Machine
+from relay_tune.machine.machine import LINE_BYTES, Machine
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
@@ -12,6 +12,7 @@ from relay_tune.schedule.cost.conversions import own_registers, step_operations
 from relay_tune.schedule.cost.load_count import BodyLoads, body_loads, load_count
 from relay_tune.schedule.cost.tile import Tile, vector_count
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch
+from relay_tune.tensor.lane_rows import MOST_SKIPPED
 
 REMEMBERED = 1 << 12
 
@@ -63,10 +64,25 @@ def accumulators(tile: Tile) -> int:
     analysis = tile.analysis
     if analysis.match is not None:
         return prod(analysis.match.tile_registers(tile.choice))
+    if _is_turned(tile):
+        return -(-tile.vectors // (LINE_BYTES // tile.machine.vectors.bytes) ** 2)
     if not analysis.written_out:
         return tile.vectors * (analysis.near.siblings + own_registers(tile))
     extents = {a: 1 if a in analysis.written_out else n for a, n in tile.extents.items()}
     return vector_count(analysis.nest, tile.choice, extents) * analysis.near.siblings
+
+
+def _is_turned(tile: Tile) -> bool:
+    """Whether a tile of a copy is stored by rows that are transposed in registers.
+
+    A piece of as many rows as a vector has lanes is stored before the next one is loaded: of 16 x
+    16 elements in vectors of 8 lanes, which are whole lines of what is read and of what is stored,
+    there are four pieces.
+    """
+    form = tile.analysis.store_form
+    if tile.analysis.nest.body is not None or tile.vector is None or form is None:
+        return False
+    return form.coefficient(tile.vector) > MOST_SKIPPED
 
 
 def operands_in_use(loaded: BodyLoads, vectors: int, machine: Machine) -> tuple[int, float, float]:
