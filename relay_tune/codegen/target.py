@@ -137,7 +137,10 @@ def _vectors(target: Target) -> Vectors:
 def _general_machine(target: Target) -> Machine:
     vectors = VectorUnit(target.vector_bits // 8, target.vector_registers)
     coefficients = architecture_of(target.triple).coefficients
-    words = dict.fromkeys(each.pattern.name for each in target.dot_products if each.pattern)
+    words: dict[str, DotProduct] = {}
+    for each in target.dot_products:
+        if each.pattern:
+            words.setdefault(each.pattern.name, each)
     lookups = {each.dtype: each.lanes for each in target.lookups}
     return Machine(
         vectors,
@@ -145,6 +148,7 @@ def _general_machine(target: Target) -> Machine:
         target.intrinsics,
         coefficients,
         tuple(words),
+        tuple(name for name, each in words.items() if each.is_added_apart),
         lookups.get("float32", 1).bit_length() - 1,
         "int8" in lookups,
     )

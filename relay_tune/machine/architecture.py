@@ -52,6 +52,8 @@ class DotProduct:
         fixed: a callee in LLVM IR that gives back such sums, so that LLVM leaves the order of
             additions alone; empty where that is not needed.
         mnemonic: its name in assembly, which profiles show; they show `dtype` where it is empty.
+        is_added_apart: whether that addition is an instruction of machine code, too, which takes
+            products from a register.
     """
 
     dtype: str
@@ -65,6 +67,7 @@ class DotProduct:
     accumulates: bool = True
     fixed: str = ""
     mnemonic: str = ""
+    is_added_apart: bool = False
 
     @property
     def lanes(self) -> int:

@@ -99,6 +99,7 @@ class Machine:
         intrinsics: its instructions on tiles, with the cycles that they take.
         coefficients: what else the cost of a schedule is made of.
         dot_products: the operations on words that it computes as fast as a fused multiply-add.
+        added_apart: those of them whose products another instruction adds to a sum.
         lookup_bits: numbers of so many bits become floats by one instruction; 0 if none do.
         looks_up_bytes: whether it looks up bytes in tables that registers hold.
     """
@@ -108,6 +109,7 @@ class Machine:
     intrinsics: tuple[Intrinsic, ...] = ()
     coefficients: Coefficients = MEASURED_ON_SERVERS
     dot_products: tuple[str, ...] = ()
+    added_apart: tuple[str, ...] = ()
     lookup_bits: int = 0
     looks_up_bytes: bool = False
     _hash: int = field(init=False, repr=False, compare=False)
@@ -126,7 +128,8 @@ class Machine:
     @property
     def _fields(self) -> tuple[object, ...]:
         known = self.vectors, self.memories, self.intrinsics, self.coefficients
-        return *known, self.dot_products, self.lookup_bits, self.looks_up_bytes
+        words = self.dot_products, self.added_apart
+        return *known, *words, self.lookup_bits, self.looks_up_bytes
 
     @property
     def multiplies_words(self) -> bool:

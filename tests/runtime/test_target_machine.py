@@ -45,8 +45,19 @@ def test_limits_of_too_few_caches_are_not_used(caches: int) -> None:
 
 def test_targets_that_are_named_have_general_figures() -> None:
     assert machine_of(HASWELL) == machine_of(HASWELL, limits())
-    known = replace(core(32, 16), dot_products=("dot_s16s16",), lookup_bits=3)
+    pairs = ("dot_s16s16",)
+    known = replace(core(32, 16), dot_products=pairs, added_apart=pairs, lookup_bits=3)
     assert machine_of(HASWELL) == known
+
+
+@pytest.mark.parametrize(
+    ("cpu", "apart"),
+    [("skylake-avx512", ("dot_s16s16",)), ("cascadelake", ()), ("alderlake", ()), ("znver4", ())],
+)
+def test_pairs_are_added_apart_where_no_instruction_does_both(
+    cpu: str, apart: tuple[str, ...]
+) -> None:
+    assert machine_of(parse_target(f"x86_64-linux-gnu:{cpu}")).added_apart == apart
 
 
 @pytest.mark.parametrize(

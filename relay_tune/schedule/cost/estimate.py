@@ -17,7 +17,12 @@ from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.schedule.cost.conversions import own_sums, step_operations
 from relay_tune.schedule.cost.load_count import BodyLoads, body_loads, load_count
-from relay_tune.schedule.cost.register_use import operands_in_use, register_use, with_shuffles
+from relay_tune.schedule.cost.register_use import (
+    is_added_apart,
+    operands_in_use,
+    register_use,
+    with_shuffles,
+)
 from relay_tune.schedule.cost.terms import memory_cycles
 from relay_tune.schedule.cost.tile import Tile, neighbours, tile_of, tile_variants
 from relay_tune.schedule.cost.traffic import traffic_of
@@ -152,9 +157,10 @@ def _tile_cycles(tile: Tile) -> float:
         return tile_cycles(analysis.match, tile.extents, tile.machine, row, is_near)
     body = body_loads(tile)
     loaded = body.shared / body.together * (choice.unroll if by_lanes else 1)
-    operands, reloaded, spilled = operands_in_use(body, vectors, tile.machine)
+    apart = is_added_apart(tile)
+    operands, reloaded, spilled = operands_in_use(body, vectors + apart, tile.machine)
     loaded += reloaded
-    spilled += max(0, vectors * analysis.near.siblings + operands - unit.registers)
+    spilled += max(0, vectors * analysis.near.siblings + operands + apart - unit.registers)
     arithmetic = step_operations(tile) / unit.fused_per_cycle
     if body.shuffled:
         arithmetic = with_shuffles(arithmetic, body, vectors, tile.machine)

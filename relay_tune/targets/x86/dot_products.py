@@ -27,7 +27,10 @@ def _bytes_in_fours(bits: int, *features: str) -> DotProduct:
     )
 
 
-def _pairs(bits: int, instruction: str, *features: str, mnemonic: str = "vpmaddwd") -> DotProduct:
+_APART, _JOINED = "vpmaddwd", "vpdpwssd"
+
+
+def _pairs(bits: int, instruction: str, *features: str, mnemonic: str = _APART) -> DotProduct:
     """VPMADDWD: pairs of int16. LLVM makes VPDPWSSD of it and its addition where there is one."""
     return DotProduct(
         dtype="int16",
@@ -41,6 +44,7 @@ def _pairs(bits: int, instruction: str, *features: str, mnemonic: str = "vpmaddw
         accumulates=False,
         fixed=_FIXED,
         mnemonic=mnemonic,
+        is_added_apart=mnemonic == _APART,
     )
 
 
@@ -68,10 +72,10 @@ DOT_PRODUCTS = (
     _bytes_in_fours(256, "avxvnni"),
     _bytes_in_fours(128, "avx512vnni", "avx512vl"),
     _bytes_in_fours(128, "avxvnni"),
-    _pairs(512, _WIDE, "avx512bw", "avx512vnni", mnemonic="vpdpwssd"),
+    _pairs(512, _WIDE, "avx512bw", "avx512vnni", mnemonic=_JOINED),
     _pairs(512, _WIDE, "avx512bw"),
-    _pairs(256, _HALF, "avx512vnni", "avx512vl", mnemonic="vpdpwssd"),
-    _pairs(256, _HALF, "avxvnni", mnemonic="vpdpwssd"),
+    _pairs(256, _HALF, "avx512vnni", "avx512vl", mnemonic=_JOINED),
+    _pairs(256, _HALF, "avxvnni", mnemonic=_JOINED),
     _pairs(256, _HALF, "avx2"),
     _pairs(128, "llvm.x86.sse2.pmadd.wd"),
 )
