@@ -10,6 +10,8 @@ calls of a kernel before any result is looked at: over trees, for instance. So k
 
 - if the program repeats a kernel with large constants whose calls can be joined by rows, and
 - unless the recursion they are part of looks at elements itself: then nothing would ever collect;
+- unless it is a loop in which each call needs the result of the one before
+  (`relay_tune.first_order.chained_kernels`);
 - in programs all of whose sizes are known.
 
 After M. Looks et al., "Deep learning with dynamic computation graphs" (ICLR 2017), and G. Neubig,
@@ -18,9 +20,11 @@ Y. Goldberg and C. Dyer, "On-the-fly operation batching in dynamic computation g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
+from relay_tune.first_order.chained_kernels import is_chained
 from relay_tune.first_order.instructions import (
     CallFunction,
     ComputeScalars,
@@ -34,7 +38,12 @@ from relay_tune.first_order.instructions import (
 from relay_tune.first_order.kinds import ScalarKind, function_type, is_counted
 from relay_tune.first_order.program import FirstOrderFunction, FirstOrderProgram
 from relay_tune.first_order.row_batches import with_rows
-from relay_tune.first_order.split_epilogue import SplitPrimitive, is_worth_joining, split_epilogue
+from relay_tune.first_order.split_epilogue import (
+    SplitPrimitive,
+    is_worth_joining,
+    split_epilogue,
+    waiting_part,
+)
 from relay_tune.first_order.terminators import TailCall
 from relay_tune.first_order.values import new_registers
 from relay_tune.ir.expr import Call, Function
@@ -51,15 +60,25 @@ def with_deferred_kernels(program: FirstOrderProgram) -> FirstOrderProgram:
     if program.is_open:
         return program
     uses = {name: tuple(_uses(f, program)) for name, f in program.functions.items()}
-    groups = strongly_connected(uses)
-    repeated = _reachable((n for g in groups if _is_cycle(g, uses) for n in g), uses)
-    looking = (g for g in groups if _is_cycle(g, uses) and _looks(g, program))
+    cycles = [group for group in strongly_connected(uses) if _is_cycle(group, uses)]
+    repeated = _reachable((name for group in cycles for name in group), uses)
+    looking = (group for group in cycles if _looks(group, program))
     eager = _reachable((name for group in looking for name in group), uses)
+    loops = _lone_loops(cycles, program, uses)
+    runs = [
+        (program.functions[name], instruction)
+        for name in repeated - eager
+        for instruction in _instructions(program.functions[name])
+        if isinstance(instruction, RunKernel)
+        and _can_wait(instruction)
+        and is_worth_joining(instruction.primitive)
+    ]
+    places = Counter(waiting_part(run.primitive)[0] for _, run in runs)
     joined = _JoinedKernels()
-    for name in repeated - eager:
-        for instruction in _instructions(program.functions[name]):
-            if isinstance(instruction, RunKernel) and _can_wait(instruction):
-                joined.add(instruction.primitive)
+    for function, run in runs:
+        is_alone = function.name in loops and places[waiting_part(run.primitive)[0]] == 1
+        if not (is_alone and is_chained(run, function)):
+            joined.add(run.primitive)
     if not joined.batches:
         return program
     functions = {
@@ -77,9 +96,7 @@ class _JoinedKernels:
         self.splits: dict[Function, SplitPrimitive] = {}
 
     def add(self, primitive: Function) -> None:
-        """Take a primitive, or its product alone, if it is worth it and possible."""
-        if not is_worth_joining(primitive):
-            return
+        """Take a primitive, or its product alone, if that is possible."""
         split = split_epilogue(primitive)
         product = primitive if split is None else split.product
         found = {rows: with_rows(product, rows) for rows in BATCH_ROWS}
@@ -92,19 +109,55 @@ class _JoinedKernels:
 
 def _uses(function: FirstOrderFunction, program: FirstOrderProgram) -> Iterator[str]:
     """The functions that a function calls, or makes closures of."""
+    yield from _uses_inside(function, program)
     for block in function.blocks:
-        for instruction in block.instructions:
-            match instruction:
-                case CallFunction():
-                    yield instruction.function
-                case MakeObject() if instruction.layout.number in program.closure_code:
-                    yield program.closure_code[instruction.layout.number]
         if isinstance(block.terminator, TailCall):
             yield block.terminator.function
 
 
+def _uses_inside(function: FirstOrderFunction, program: FirstOrderProgram) -> Iterator[str]:
+    """The same but for what it returns the results of."""
+    for instruction in _instructions(function):
+        match instruction:
+            case CallFunction():
+                yield instruction.function
+            case MakeObject() if instruction.layout.number in program.closure_code:
+                yield program.closure_code[instruction.layout.number]
+
+
 def _is_cycle(group: tuple[str, ...], uses: Mapping[str, tuple[str, ...]]) -> bool:
     return len(group) > 1 or group[0] in uses[group[0]]
+
+
+def _lone_loops(
+    cycles: Sequence[tuple[str, ...]],
+    program: FirstOrderProgram,
+    uses: Mapping[str, tuple[str, ...]],
+) -> set[str]:
+    """Functions that call themselves as their last act alone, and that a program begins once."""
+    repeated = {name for group in cycles for name in group}
+    users: dict[str, list[str]] = {name: [] for name in uses}
+    for name, used in uses.items():
+        for other in used:
+            if other != name:
+                users[other].append(name)
+    return {
+        name
+        for name, *others in cycles
+        if not others
+        and name not in _uses_inside(program.functions[name], program)
+        and _begins_once(name, users, repeated)
+    }
+
+
+def _begins_once(name: str, users: Mapping[str, Sequence[str]], repeated: Set[str]) -> bool:
+    """Whether one function uses this one, in one place, and the same holds of that function."""
+    while users[name]:
+        user, *others = users[name]
+        if others or user in repeated:
+            return False
+        name = user
+    return True
 
 
 def _reachable(names: Iterable[str], uses: Mapping[str, tuple[str, ...]]) -> set[str]:

@@ -43,6 +43,14 @@ def is_worth_joining(primitive: Function) -> bool:
     return any(_constant_bytes(node) >= SMALLEST_SHARED_CONSTANTS for node in nodes)
 
 
+def waiting_part(primitive: Function) -> tuple[Function, tuple[int, ...]]:
+    """What of a primitive waits, its product or all of it, and the places of its arguments."""
+    split = split_epilogue(primitive)
+    if split is None:
+        return primitive, tuple(range(len(primitive.params)))
+    return split.product, split.places
+
+
 def split_epilogue(primitive: Function) -> SplitPrimitive | None:
     """The two parts; None unless there is one product, and an epilogue with other arguments."""
     nodes = list(post_order(primitive.body))

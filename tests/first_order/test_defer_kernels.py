@@ -89,3 +89,56 @@ def @main(%t: Tree[{ROW}], %w: Tensor[(96, 96), float32]) {{
     program = lowered(ENCODE + text)
     assert set(kernels(program, DeferKernel)) == {"@encode"}
     assert set(kernels(program, RunRegion)) == {"@main/loop"}
+
+
+def test_a_loop_of_which_each_turn_needs_the_last_runs_its_kernels_at_once() -> None:
+    text = f"""
+def @main(%x: {ROW}, %w: Tensor[(96, 96), float32]) {{
+  let %loop = fn (%n: int32, %s: {ROW}) -> {ROW} {{
+    if (%n == 9) {{ %s }} else {{ %loop(%n + 1, tanh(nn.dense(%s, %w))) }}
+  }};
+  %loop(0, %x)
+}}
+"""
+    program = lowered(text)
+    assert program.batches == {}
+    assert "@main/loop" in kernels(program, RunRegion)
+
+
+def test_a_loop_whose_turns_are_independent_lets_its_kernels_wait() -> None:
+    text = f"""
+def @main(%x: {ROW}, %w: Tensor[(96, 96), float32]) {{
+  let %loop = fn (%n: int32, %s: {ROW}, %sum: {ROW}) -> {ROW} {{
+    if (%n == 9) {{ %sum }} else {{ %loop(%n + 1, %s * 2f, %sum + nn.dense(%s, %w)) }}
+  }};
+  %loop(0, %x, %x)
+}}
+"""
+    assert "@main/loop" in kernels(lowered(text), DeferKernel)
+
+
+def test_a_loop_that_a_program_begins_twice_lets_its_kernels_wait() -> None:
+    text = f"""
+def @loop(%n: int32, %s: {ROW}, %w: Tensor[(96, 96), float32]) -> {ROW} {{
+  if (%n == 9) {{ %s }} else {{ @loop(%n + 1, tanh(nn.dense(%s, %w)), %w) }}
+}}
+
+def @main(%x: {ROW}, %y: {ROW}, %w: Tensor[(96, 96), float32]) {{
+  @loop(0, %x, %w) + @loop(0, %y, %w)
+}}
+"""
+    assert "@loop" in kernels(lowered(text), DeferKernel)
+
+
+def test_a_product_that_runs_twice_a_turn_waits() -> None:
+    text = f"""
+def @main(%x: {ROW}, %w: Tensor[(96, 96), float32]) {{
+  let %loop = fn (%n: int32, %s: {ROW}) -> {ROW} {{
+    if (%n == 9) {{ %s }} else {{
+      %loop(%n + 1, tanh(nn.dense(%s, %w)) + nn.dense(%s * 2f, %w))
+    }}
+  }};
+  %loop(0, %x)
+}}
+"""
+    assert "@main/loop" in kernels(lowered(text), DeferKernel)
