@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -58,6 +59,7 @@ from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.first_order.without_weights import without_weights
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import results_for_one_build
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.accuracy import Accuracy
@@ -91,12 +93,10 @@ def compile_program(
         check_limitable(program)
     if primitives is None:
         primitives = primitives_of(program_kernels(program), sizes, points)
-    joined = with_shared_packing(primitives, program, target, threads, schedules)
     accuracy = Accuracy.FAST if defaults is None else defaults.accuracy
+    joined = with_shared_packing(primitives, program, target, threads, schedules)
     packed = with_rows_packed_alike(joined, target, threads, schedules, accuracy)
     primitives = with_pairs(packed, possible_sharing(program, memory_limit is not None))
-    every = chain.from_iterable(each.with_parts() for each in primitives.values())
-    distinct = {each.key.digest: each for each in every}
     with _begun(compiling, target, defaults) as begun:
         sessions = begun.sessions(bool(program.layouts))
 
@@ -106,25 +106,72 @@ def compile_program(
             )
             return codes, dict(zip(some, objects, strict=True))
 
-        codes, kernels = compiled(distinct)
-        is_strained = False
         if memory_limit is None:
-            program = with_short_lives(program, primitives, codes)
+            kernels = _kernels(program, primitives, compiled)
         else:
             smaller = SmallerKernels(machine_of(target), threads, accuracy)
-            limited = LimitedProgram(program, primitives, codes, smaller.machine, memory_limit)
-            limited, kernels = with_room(limited, kernels, smaller, compiled)
-            is_strained = limited.codes is not codes or limited.repeats
-            program, primitives, codes = limited.ordered(), limited.primitives, limited.codes
-        pairs = {f: codes[each.key.digest].in_place for f, each in primitives.items()}
-        possible, reuses = possible_in_place(program), tuple(possible_reuses(program))
-        whole = with_in_place(program, possible, reuses, pairs)
-        code = _ProgramCode(whole, primitives, codes, target, threads, memory_limit)
+            kernels = _limited_kernels(program, primitives, compiled, smaller, memory_limit)
+        code = _ProgramCode(kernels, target, threads, memory_limit)
         report("compile the program")
         own_objects = code.objects()
-        written = [each.result() for each in kernels.values()]
+        written = [each.result() for each in kernels.objects.values()]
         objects = (*written, *own_objects, *(each.result() for each in sessions))
-    return replace(code.compiled(objects), is_strained=is_strained)
+    return replace(code.compiled(objects), is_strained=kernels.is_strained)
+
+
+@dataclass(frozen=True)
+class _Kernels:
+    """A program with the code of its kernels, which is still being compiled.
+
+    Attributes:
+        program: its kernels in the order in which they run.
+        primitives: of its kernels.
+        codes: of the primitives, by digest.
+        objects: their object files.
+        is_strained: whether some kernels are others, or run again, for a limit of memory.
+    """
+
+    program: FirstOrderProgram
+    primitives: Mapping[Function, Primitive]
+    codes: Mapping[str, PrimitiveCode]
+    objects: Mapping[str, Future[bytes]]
+    is_strained: bool = False
+
+    def in_place(self) -> FirstOrderProgram:
+        """The program with results in the memory of what ends there."""
+        pairs = {f: self.codes[p.key.digest].in_place for f, p in self.primitives.items()}
+        possible = possible_in_place(self.program)
+        return with_in_place(self.program, possible, tuple(possible_reuses(self.program)), pairs)
+
+
+_Compile = Callable[[Mapping[str, Primitive]], CompiledKernels]
+
+
+def _kernels(
+    program: FirstOrderProgram, primitives: Mapping[Function, Primitive], compiled: _Compile
+) -> _Kernels:
+    codes, objects = compiled(_by_digest(primitives))
+    return _Kernels(with_short_lives(program, primitives, codes), primitives, codes, objects)
+
+
+def _limited_kernels(
+    program: FirstOrderProgram,
+    primitives: Mapping[Function, Primitive],
+    compiled: _Compile,
+    smaller: SmallerKernels,
+    memory_limit: int,
+) -> _Kernels:
+    """Kernels whose memory between them is within the limit; InputError where there are none."""
+    codes, objects = compiled(_by_digest(primitives))
+    limited = LimitedProgram(program, primitives, codes, smaller.machine, memory_limit)
+    limited, objects = with_room(limited, objects, smaller, compiled)
+    is_strained = limited.codes is not codes or limited.repeats
+    return _Kernels(limited.ordered(), limited.primitives, limited.codes, objects, is_strained)
+
+
+def _by_digest(primitives: Mapping[Function, Primitive]) -> dict[str, Primitive]:
+    every = chain.from_iterable(each.with_parts() for each in primitives.values())
+    return {each.key.digest: each for each in every}
 
 
 @contextmanager
@@ -143,20 +190,16 @@ class _ProgramCode:
     """The code of a program whose primitives are written."""
 
     def __init__(
-        self,
-        program: FirstOrderProgram,
-        primitives: Mapping[Function, Primitive],
-        codes: Mapping[str, PrimitiveCode],
-        target: Target,
-        threads: int,
-        memory_limit: int | None,
+        self, kernels: _Kernels, target: Target, threads: int, memory_limit: int | None
     ) -> None:
-        self._program = program
-        self._codes = codes
+        self._program = program = kernels.in_place()
+        self._codes = codes = kernels.codes
         self._target = target
         self._constants = ProgramConstants()
         block = self._constants.block
-        self._writer = writer = StepWriter(primitives, codes, block, target, threads, memory_limit)
+        self._writer = writer = StepWriter(
+            kernels.primitives, codes, block, target, threads, memory_limit
+        )
         regions = {
             region: writer.step(region) for region in dict.fromkeys(program_regions(program))
         }
