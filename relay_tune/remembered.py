@@ -68,6 +68,11 @@ def results_for_one_build() -> Iterator[None]:
                 _collect_as_usual()
 
 
+def is_building() -> bool:
+    """Whether such results are dropped by and by: something is being built or tuned."""
+    return bool(_builds)
+
+
 @contextmanager
 def code_for_one_round() -> Iterator[None]:
     """Drop the results that are code at the end."""

@@ -40,15 +40,13 @@ def made_for(span: Span | None) -> Iterator[None]:
         _SPAN.reset(token)
 
 
-def made_by(
-    span: Span | None, make: Callable[[Node, Node], Node], original: Node, node: Node
-) -> Node:
-    """What `make` gives for two nodes, made for a span, as `made_for` does it in more time."""
+def made_by(span: Span | None, make: Callable[..., Node], *nodes: Node) -> Node:
+    """What `make` gives for nodes, made for a span, as `made_for` does it in more time."""
     if span is None:
-        return make(original, node)
+        return make(*nodes)
     token = _SPAN.set(span)
     try:
-        return make(original, node)
+        return make(*nodes)
     finally:
         _SPAN.reset(token)
 

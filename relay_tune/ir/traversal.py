@@ -65,6 +65,10 @@ def rebuild(expr: Expr, new: Sequence[Expr]) -> Expr:
         raise ValueError(f"{expr} has {len(old)} children, not {len(parts)}.")
     if old == parts:  # nodes are equal only to themselves
         return expr
+    return _with_children(expr, parts)
+
+
+def _with_children(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
     type_, span = expr.type, expr.span
     match expr:  # the most frequent kinds are written out: `replace` takes twice as long
         case Call():
@@ -99,13 +103,15 @@ def rebuild(expr: Expr, new: Sequence[Expr]) -> Expr:
 def post_order(
     *roots: Expr,
     enter: Callable[[Expr], bool] | None = None,
-    below: Callable[[Expr], Sequence[Expr]] = children,
+    below: Callable[[Expr], Sequence[Expr]] | None = None,
 ) -> Iterator[Expr]:
     """Every node reachable from `roots` once, children before parents.
 
     Where `enter(node)` is false, the node is given but its children are not visited for its sake.
-    `below(node)` gives what counts as the children of a node.
+    `below(node)` gives what counts as the children of a node, by default `children`.
     """
+    kinds: Callable[[type[Expr]], Callable[[Any], Sequence[Expr]] | None]
+    kinds = _CHILDREN.get if below is None else lambda _: below
     seen: set[Expr] = set()
     stack: list[Expr | None] = list(reversed(roots))
     pop = stack.pop
@@ -117,12 +123,12 @@ def post_order(
             yield done
         elif node not in seen:
             seen.add(node)
-            inner = below(node) if enter is None or enter(node) else ()
-            if inner:
+            get = kinds(type(node))
+            if get is None or not (enter is None or enter(node)) or not (inner := get(node)):
+                yield node
+            else:
                 stack += (node, None)
                 stack += inner[::-1]
-            else:
-                yield node
 
 
 def rewrite(
@@ -132,7 +138,10 @@ def rewrite(
 
     `visit` returns the node itself or its replacement; shared nodes stay shared.
     """
-    return rewrite_with_original(root, lambda _, node: visit(node), enter=enter)
+    done: dict[Expr, Expr] = {}
+    for node, rebuilt in _rebuilt(root, done, enter):
+        done[node] = made_by(node.span, visit, rebuilt)
+    return done[root]
 
 
 def rewrite_with_original(
@@ -146,12 +155,34 @@ def rewrite_with_original(
     Nodes that `visit` makes inherit the span of the node.
     """
     done: dict[Expr, Expr] = {}
-    new = done.__getitem__
-    for node in post_order(root, enter=enter):
-        is_entered = enter is None or enter(node)
-        rebuilt = rebuild(node, tuple(map(new, children(node)))) if is_entered else node
+    for node, rebuilt in _rebuilt(root, done, enter):
         done[node] = made_by(node.span, visit, node, rebuilt)
     return done[root]
+
+
+def _rebuilt(
+    root: Expr, done: Mapping[Expr, Expr], enter: Callable[[Expr], bool] | None
+) -> Iterator[tuple[Expr, Expr]]:
+    """Every node in post order, and the same over what `done` has for its children by then."""
+    seen: set[Expr] = set()
+    stack: list[Any] = [root]  # nodes; behind one and its children None, once these are to come
+    pop, kinds, new = stack.pop, _CHILDREN.get, done.__getitem__
+    while stack:
+        node = pop()
+        if node is None:  # the children of the node below were visited
+            old = pop()
+            node = pop()
+            parts = tuple(map(new, old))
+            yield node, node if parts == old else _with_children(node, parts)
+        elif node not in seen:
+            seen.add(node)
+            get = kinds(type(node))
+            if get is None or not (enter is None or enter(node)):
+                yield node, node
+            else:
+                inner = get(node)
+                stack += (node, inner, None)
+                stack += inner[::-1]
 
 
 def pattern_vars(pattern: Pattern) -> Iterator[Var]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.dim_arithmetic import substitute, symbol_names
-from relay_tune.ir.expr import Call, Constant, Expr
+from relay_tune.ir.expr import Call, Constant, Expr, Function
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TensorType
 from relay_tune.tensor.size import EXAMPLE_SIZE
@@ -123,4 +123,4 @@ def is_float(expr: Expr) -> bool:
 
 def is_opaque_function(expr: Expr) -> bool:
     """Whether `expr` is a fused function, which passes do not look into."""
-    return bool(getattr(expr, "is_primitive", False))
+    return isinstance(expr, Function) and expr.is_primitive

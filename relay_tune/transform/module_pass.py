@@ -10,6 +10,7 @@ from relay_tune.ir.expr import Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rebuild, rewrite
 from relay_tune.op_rules.matching import is_opaque_function
+from relay_tune.remembered import is_building, remembered
 
 
 class ModulePass(Protocol):
@@ -90,12 +91,8 @@ def with_body(function: Function, body: Expr) -> Function:
 
 def _map_scopes(root: Function, transform: Callable[[Expr], Expr]) -> Function:
     done: dict[Expr, Expr] = {}
-    nested = [
-        node
-        for node in post_order(root, enter=lambda node: not is_opaque_function(node))
-        if isinstance(node, Function)
-    ]
-    for function in nested:
+    functions_of = _kept_functions_of if is_building() else _functions_of
+    for function in functions_of(root):
         if function.is_primitive:
             done[function] = function
             continue
@@ -105,3 +102,16 @@ def _map_scopes(root: Function, transform: Callable[[Expr], Expr]) -> Function:
         done[function] = with_body(function, transform(body))
     result = done[root]
     return result if isinstance(result, Function) else root
+
+
+def _functions_of(root: Function) -> tuple[Function, ...]:
+    """A function and those in it, innermost first."""
+    nodes = post_order(root, enter=lambda node: not is_opaque_function(node))
+    return tuple(node for node in nodes if isinstance(node, Function))
+
+
+_kept_functions_of = remembered(2)(_functions_of)
+"""The same for the pass after one that left the function as it was, as most passes do.
+
+Few, and in builds only: a function has weights.
+"""

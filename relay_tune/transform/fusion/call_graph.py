@@ -29,7 +29,10 @@ class CallNode:
 
     Attributes:
         call: the call.
-        position: its place in the order of evaluation.
+        position: its index in the order of evaluation.
+        operator: that is called.
+        rule: what fusion knows of the operator.
+        kind: how the call fuses.
         consumers: the operator calls that read it.
         escapes: whether something else reads it too, so that it must exist in memory.
         dominator: the nearest call that post-dominates it, or None.
@@ -38,34 +41,13 @@ class CallNode:
 
     call: Call
     position: int
+    operator: Operator
+    rule: FusionRule
+    kind: FusionKind
     consumers: list[CallNode] = field(default_factory=list)
     escapes: bool = False
     dominator: CallNode | None = None
     depth: int = 0
-
-    @property
-    def operator(self) -> Operator:
-        """The operator that is called."""
-        callee = self.call.callee
-        assert isinstance(callee, Operator)  # made by `call_graph` only
-        return callee
-
-    @property
-    def rule(self) -> FusionRule:
-        """What fusion knows of the operator."""
-        return fusion_rule(self.call)
-
-    @property
-    def kind(self) -> FusionKind:
-        """How the operator fuses; one whose result is no tensor, or finds its sizes, does not."""
-        type_ = self.call.type
-        if not isinstance(type_, TensorType):
-            return FusionKind.OPAQUE
-        finds_sizes = self.operator.sizes is not None and UNKNOWN in type_.shape
-        if finds_sizes:
-            return FusionKind.OPAQUE
-        kind = self.rule.kind
-        return self.operator.kind if kind is None else kind(self.call)
 
 
 def call_graph(body: Expr) -> list[CallNode]:
@@ -75,8 +57,10 @@ def call_graph(body: Expr) -> list[CallNode]:
     """
     nodes: dict[Expr, CallNode] = {}
     for expr in post_order(body, enter=same_scope):
-        if is_operator_call(expr) and isinstance(expr, Call):
-            nodes[expr] = CallNode(expr, len(nodes))
+        if isinstance(expr, Call) and isinstance(expr.callee, Operator):
+            rule = fusion_rule(expr)
+            kind = _kind(expr, expr.callee, rule)
+            nodes[expr] = CallNode(expr, len(nodes), expr.callee, rule, kind)
             _connect(nodes[expr], nodes)
         elif not isinstance(expr, Tuple):
             _escape(children(expr), nodes)
@@ -85,6 +69,16 @@ def call_graph(body: Expr) -> list[CallNode]:
     ordered = list(nodes.values())
     _find_dominators(ordered)
     return ordered
+
+
+def _kind(call: Call, operator: Operator, rule: FusionRule) -> FusionKind:
+    """How a call fuses; one whose result is no tensor, or finds its sizes, does not."""
+    type_ = call.type
+    if not isinstance(type_, TensorType):
+        return FusionKind.OPAQUE
+    if operator.sizes is not None and UNKNOWN in type_.shape:
+        return FusionKind.OPAQUE
+    return operator.kind if rule.kind is None else rule.kind(call)
 
 
 def is_operator_call(expr: Expr) -> bool:
