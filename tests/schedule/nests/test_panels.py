@@ -148,3 +148,12 @@ def test_rows_are_copied_as_they_lie_and_whole_panels_are_read():
     assert copy.order == (1, 0, 2)  # (panel, row, column): the rows outside
     assert multiply.tile[1:] == (1, 64)  # one panel, all of its columns
     assert multiply.prefetch
+
+
+def test_tiles_of_short_vectors_read_whole_lines_of_one_panel():
+    left = input_tensor("left", (1024, 1600), "float32")
+    right = input_tensor("right", (1600, 512), "float32")
+    program = TensorProgram((left, right), (product(left, right, transposed=False),), ())
+    multiply = plan_program(program).default_under_algorithm(core(32, 16), 1)[1].choices[-1]
+    panels, columns = multiply.tile[1:]
+    assert (panels, columns * 4 % 64) == (1, 0)
