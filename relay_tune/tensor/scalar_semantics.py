@@ -32,7 +32,12 @@ def is_float(dtype: str) -> bool:
 def convert(value: Array, dtype: str) -> Array:
     """The array converted to `dtype`: floats to integers truncate, anything to bool is != 0."""
     with np.errstate(all="ignore"):
-        return value != 0 if dtype == "bool" else value.astype(numpy_dtype(dtype))
+        return converted(value, dtype)
+
+
+def converted(value: Array, dtype: str) -> Array:
+    """The same where the caller says what numpy does about errors, as for the two below."""
+    return value != 0 if dtype == "bool" else value.astype(numpy_dtype(dtype))
 
 
 def reinterpret_bits(value: Array, dtype: str) -> Array:
@@ -49,7 +54,12 @@ def word_of(elements: Sequence[Array]) -> Array:
 def apply_unary(operation: str, operand: Array) -> Array:
     """One of UNARY_OPERATIONS, elementwise; the dtype of the operand, bool for predicates."""
     with np.errstate(all="ignore"):
-        result = np.asarray(_UNARY[operation](operand))
+        return unary_value(operation, operand)
+
+
+def unary_value(operation: str, operand: Array) -> Array:
+    """As `apply_unary`."""
+    result = np.asarray(_UNARY[operation](operand))
     return result if result.dtype.kind == "b" else result.astype(operand.dtype, copy=False)
 
 
@@ -59,7 +69,12 @@ def apply_binary(operation: str, left: Array, right: Array) -> Array:
     One of DOT_PRODUCTS is of words of int32.
     """
     with np.errstate(all="ignore"):
-        return np.asarray(_BINARY[operation](left, right))
+        return binary_value(operation, left, right)
+
+
+def binary_value(operation: str, left: Array, right: Array) -> Array:
+    """As `apply_binary`."""
+    return np.asarray(_BINARY[operation](left, right))
 
 
 def apply_reduction(operation: str, values: Array, axes: tuple[int, ...]) -> Array:

@@ -6,6 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 
 import numpy as np
 
+from relay_tune.remembered import remembered
 from relay_tune.tensor.expression import (
     Axis,
     Binary,
@@ -21,19 +22,20 @@ from relay_tune.tensor.expression import (
 from relay_tune.tensor.expression import Unary as UnaryNode
 from relay_tune.tensor.scalar_semantics import (
     Array,
-    apply_binary,
-    apply_unary,
-    convert,
+    binary_value,
+    converted,
     numpy_dtype,
     reinterpret_bits,
+    unary_value,
     word_of,
 )
+from relay_tune.tensor.walk import REMEMBERED, operands
 
 Mask = Array | None
 """Where a value is used; None is everywhere."""
 
 Visit = Generator[tuple[Scalar, Mask], Array, Array]
-"""A visit of one node: asks for operands where they are used, returns the node's value."""
+"""A visit of nodes: asks for operands of selects where they count, returns the last's value."""
 
 
 def scalar_value(root: Scalar, axes: Mapping[Axis, Array], arrays: Mapping[Tensor, Array]) -> Array:
@@ -42,22 +44,26 @@ def scalar_value(root: Scalar, axes: Mapping[Axis, Array], arrays: Mapping[Tenso
     Each branch of a `select` is evaluated only where it is taken: IndexError is raised if a load
     that counts is outside of its tensor.
     """
-    done: dict[tuple[Scalar, int], Array] = {}
+    values: dict[Scalar, Array] = dict(axes.items())
+    known = {id(None): values.copy()}
     masks: list[Mask] = []
-    pending = [((root, id(None)), _visit(root, None, axes, arrays))]
+    pending = [_visit(root, None, known[id(None)], arrays)]
     answer: Array | None = None
-    while pending:
-        key, visit = pending[-1]
-        try:
-            node, mask = next(visit) if answer is None else visit.send(answer)
-        except StopIteration as stop:
-            answer = done[key] = stop.value
-            pending.pop()
-            continue
-        masks.append(mask)  # an id is only unique while the mask lives
-        answer = done.get((node, id(mask)))
-        if answer is None:
-            pending.append(((node, id(mask)), _visit(node, mask, axes, arrays)))
+    with np.errstate(all="ignore"):
+        while pending:
+            try:
+                node, mask = next(pending[-1]) if answer is None else pending[-1].send(answer)
+            except StopIteration as stop:
+                answer = stop.value
+                pending.pop()
+                continue
+            masks.append(mask)  # an id is only unique while the mask lives
+            below = known.get(id(mask))
+            if below is None:
+                below = known[id(mask)] = values.copy()
+            answer = below.get(node)
+            if answer is None:
+                pending.append(_visit(node, mask, below, arrays))
     assert answer is not None
     return answer
 
@@ -104,40 +110,72 @@ def _view(root: Scalar, axes: Sequence[Axis], arrays: Mapping[Tensor, Array]) ->
 
 
 def _visit(
-    node: Scalar, mask: Mask, axes: Mapping[Axis, Array], arrays: Mapping[Tensor, Array]
+    root: Scalar, mask: Mask, known: dict[Scalar, Array], arrays: Mapping[Tensor, Array]
 ) -> Visit:
-    match node:
-        case Axis():
-            return axes[node]
-        case Literal():
-            return np.asarray(node.value).astype(numpy_dtype(node.dtype))
-        case Load():
-            indices = []
-            for index in node.indices:
-                indices.append((yield index, mask))
-            return _load(node.tensor.name, arrays[node.tensor], indices, mask)
-        case UnaryNode():
-            return apply_unary(node.operation, (yield node.operand, mask))
-        case Cast():
-            return convert((yield node.operand, mask), node.dtype)
-        case Reinterpret():
-            return reinterpret_bits((yield node.operand, mask), node.dtype)
-        case Word():
-            elements = []
-            for element in node.elements:
-                elements.append((yield element, mask))
-            return word_of(elements)
-        case Binary():
-            left = yield node.left, mask
-            right = yield node.right, mask
-            return apply_binary(node.operation, left, right)
-        case Select():
-            condition = yield node.condition, mask
+    """The value of `root`; `known` are those that are used in the same places."""
+    for node in _nodes_beside_selects(root):
+        if node in known:
+            continue
+        if not isinstance(node, Select):
+            known[node] = _value(node, mask, known, arrays)
+            continue
+        condition = yield node.condition, mask
+        if condition.ndim == 0:
+            known[node] = yield node.if_true if condition else node.if_false, mask
+        else:
             if_true = yield node.if_true, _restrict(mask, condition)
             if_false = yield node.if_false, _restrict(mask, ~condition)
-            return np.where(condition, if_true, if_false)
+            known[node] = np.where(condition, if_true, if_false)
+    return known[root]
+
+
+@remembered(REMEMBERED)
+def _nodes_beside_selects(root: Scalar) -> tuple[Scalar, ...]:
+    """Each node once, operands first; without those of selects, which count in some places only."""
+    seen: set[Scalar] = set()
+    found: list[Scalar] = []
+    stack: list[Scalar | None] = [root]
+    while stack:
+        node = stack.pop()
+        if node is None:  # the operands of the node below were visited
+            found.append(stack.pop() or root)
+        elif node not in seen:
+            seen.add(node)
+            stack += (node, None)
+            if not isinstance(node, Select):
+                stack += operands(node)[::-1]
+    return tuple(found)
+
+
+def _value(
+    node: Scalar, mask: Mask, known: Mapping[Scalar, Array], arrays: Mapping[Tensor, Array]
+) -> Array:
+    """The value of a node over those of its operands."""
+    match node:
+        case Binary():
+            return binary_value(node.operation, known[node.left], known[node.right])
+        case Literal():
+            return _literal_value(node)
+        case Load():
+            indices = [known[index] for index in node.indices]
+            return _load(node.tensor.name, arrays[node.tensor], indices, mask)
+        case UnaryNode():
+            return unary_value(node.operation, known[node.operand])
+        case Cast():
+            return converted(known[node.operand], node.dtype)
+        case Reinterpret():
+            return reinterpret_bits(known[node.operand], node.dtype)
+        case Word():
+            return word_of([known[element] for element in node.elements])
+        case Axis():
+            raise KeyError(node)  # an axis without a value
         case _:
             raise TypeError(f"a {node.__class__.__name__} only stands at the root of a tensor")
+
+
+@remembered(REMEMBERED)
+def _literal_value(node: Literal) -> Array:
+    return np.asarray(node.value).astype(numpy_dtype(node.dtype))
 
 
 def _restrict(mask: Mask, condition: Array) -> Array:
@@ -147,19 +185,19 @@ def _restrict(mask: Mask, condition: Array) -> Array:
 def _load(name: str, array: Array, indices: list[Array], mask: Mask) -> Array:
     """`array[indices]`; lanes that are masked out read any element."""
     for dimension, (index, size) in enumerate(zip(indices, array.shape, strict=True)):
-        if _leaves(index, size, mask):
+        if _is_inside(index, size):
+            continue
+        if mask is None or (((index < 0) | (index >= size)) & mask).any():
             raise IndexError(f"{name} is read outside of dimension {dimension} of size {size}")
+        if size:
+            indices[dimension] = np.clip(index, 0, size - 1)
     if array.size == 0:
         return np.zeros(np.broadcast_shapes(*(index.shape for index in indices)), array.dtype)
-    if mask is not None:
-        indices = [np.clip(i, 0, size - 1) for i, size in zip(indices, array.shape, strict=True)]
     return np.asarray(array[tuple(indices)])
 
 
-def _leaves(index: Array, size: int, mask: Mask) -> bool:
-    """Whether an index that counts is outside of a dimension."""
-    if mask is not None:
-        return bool((((index < 0) | (index >= size)) & mask).any())
+def _is_inside(index: Array, size: int) -> bool:
+    """Whether all of an index is inside of a dimension."""
     if index.ndim == 0:
-        return not 0 <= index.item() < size
-    return index.size > 0 and not (index.min() >= 0 and index.max() < size)
+        return bool(0 <= index.item() < size)
+    return index.size == 0 or bool(index.min() >= 0 and index.max() < size)
