@@ -23,6 +23,7 @@ from dataclasses import replace
 from relay_tune.machine.machine import LINE_ELEMENTS, Machine
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.schedule.nests.index_divisions import split_divisions
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
 from relay_tune.schedule.rewrites.carried_parts import (
@@ -38,8 +39,9 @@ from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Load, Reduce, Scalar, Tensor
 from relay_tune.tensor.index import flat_place, simplify
 from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed, copy_of
-from relay_tune.tensor.walk import axes_of, loads, replace_nodes
+from relay_tune.tensor.walk import axes_of, loads, replace_nodes, substitute
 
 PART_STEPS = (128, 256)
 """Steps of a part, at most: panels of 128 lines leave room in a first cache of 32 KB for two, of
@@ -76,8 +78,11 @@ def panel_sums_program(program: TensorProgram, parameters: PanelSums) -> TensorP
     return with_rewritten_stages(program, rewrite)
 
 
-def _in_panels(stage: Computed, steps: int, constants: Collection[Tensor]) -> Computed | None:
+def _in_panels(written: Computed, steps: int, constants: Collection[Tensor]) -> Computed | None:
     """The stage as the sum of parts that read panels; None where that is not worth it."""
+    if not isinstance(written.body, Reduce) or any(map(is_symbolic, written.shape)):
+        return None
+    stage, places = _without_divisions(written)
     cut = cut_sum(stage, steps, constants)
     if cut is None:
         return None
@@ -91,7 +96,31 @@ def _in_panels(stage: Computed, steps: int, constants: Collection[Tensor]) -> Co
             return None
         panels[load] = panel
     copied = replace(part, body=replace(total, body=replace_nodes(total.body, panels)))
-    return sum_of_parts(stage, added_up(copied, cut.stored, len(stage.shape)), None)
+    found = sum_of_parts(stage, added_up(copied, cut.stored, len(stage.shape)), None)
+    own = dict(zip(found.axes, places, strict=True))
+    body = simplify(substitute(found.body, own))
+    return replace(found, shape=written.shape, axes=written.axes, body=body)
+
+
+def _without_divisions(stage: Computed) -> tuple[Computed, list[Scalar]]:
+    """A stage whose axes are cut where its sum divides them, and where the stage has its results.
+
+    before:  y[i, o] = sum(n) x[n, o // 32 * 32 + i] * d[n, o]          32 channels of each group
+    after:   y[i, g, o] = sum(n) x[n, g * 32 + i] * d[n, g * 32 + o]
+    """
+    parts, (body,) = split_divisions(stage.axes, [stage.body])
+    axes = tuple(part for axis in stage.axes for part in parts[axis])
+    places: list[Scalar] = []
+    for axis in stage.axes:
+        inside = 1
+        found: list[Scalar] = []
+        for part in reversed(parts[axis]):
+            outer = axis if inside == 1 else axis // inside
+            found.append(outer if inside * part.extent == axis.extent else outer % part.extent)
+            inside *= part.extent
+        places += reversed(found)
+    shape = tuple(axis.extent for axis in axes)
+    return replace(stage, shape=shape, axes=axes, body=body), places
 
 
 def _panel(
