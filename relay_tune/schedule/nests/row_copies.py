@@ -71,10 +71,10 @@ def _is_worth_copying(load: Load, stage: Stage, body: Reduce) -> bool:
     if len(rows) != 1 or not is_injective(form, used):
         return False
     uses = prod(axis.extent for axis in stage.axes if not form.coefficient(axis))
-    return uses >= LEAST_USES and _are_pages_apart(form, body.axes, load)
+    return uses >= LEAST_USES and are_pages_apart(form, body.axes, load)
 
 
-def _are_pages_apart(form: Affine, steps: Sequence[Axis], load: Load) -> bool:
+def are_pages_apart(form: Affine, steps: Sequence[Axis], load: Load) -> bool:
     """Whether each step along some axes is whole pages behind the one before, and they are many."""
     size = DTYPES[load.dtype].itemsize
     apart = [axis for axis in steps if axis.extent > 1]

@@ -181,13 +181,12 @@ def _with_copy(load: Load, stage: Computed) -> Scalar:
     return replace_nodes(total, {load: copy[tuple(read_at)]})
 
 
-def _has_parts_of_lines(machine: Machine) -> bool:
-    """Whether a line takes several vectors.
+def _has_few_registers(machine: Machine) -> bool:
+    """Whether tiles do little with each line.
 
-    Where it takes one, a first cache was seen to hold the lines of steps that are not pages apart
-    (`row_copies`).
+    Larger ones were not seen to wait where steps are not pages apart (`row_copies`).
     """
-    return machine.vectors.bytes < LINE_BYTES
+    return machine.vectors.has_few
 
 
 COPIED_ROWS = Algorithm(
@@ -195,7 +194,7 @@ COPIED_ROWS = Algorithm(
     _offers,
     CopiedRows,
     rewritten=copied_rows_program,
-    needs=_has_parts_of_lines,
+    needs=_has_few_registers,
     saving=1.0,
 )
 """Products of arguments with steps outermost, rows copied."""

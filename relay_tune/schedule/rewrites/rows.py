@@ -15,6 +15,7 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
+from relay_tune.schedule.rewrites.copied_rows import COPIED_ROWS
 from relay_tune.schedule.rewrites.partial_sums import PARTIAL_SUMS
 from relay_tune.schedule.rewrites.split import SPLIT
 from relay_tune.schedule.row_groups.grouped_steps import grouped_steps
@@ -107,5 +108,7 @@ def _grouped(
     return grouped_steps(nests, outputs, parameters.block)
 
 
-ROWS = Algorithm("rows", _offers, Rows, grouped=_grouped, follows=(SPLIT, PARTIAL_SUMS))
+ROWS = Algorithm(
+    "rows", _offers, Rows, grouped=_grouped, follows=(SPLIT, PARTIAL_SUMS, COPIED_ROWS)
+)
 """Groups of nests that share rows, in blocks of these."""

@@ -10,6 +10,7 @@ from typing import overload
 
 from relay_tune.errors import InputError
 from relay_tune.schedule.rewrites.algorithm import DIRECT, Algorithm
+from relay_tune.schedule.rewrites.copied_rows import COPIED_ROWS
 from relay_tune.schedule.rewrites.dot_products.record import DOT_PRODUCTS
 from relay_tune.schedule.rewrites.matrix_products.record import (
     BF16_MATRICES,
@@ -86,5 +87,6 @@ ALGORITHMS = Algorithms(
     WINOGRAD_INTEGERS,
     PARTIAL_SUMS,
     PANEL_SUMS,
+    COPIED_ROWS,
     ROWS,
 )
