@@ -71,9 +71,26 @@ class SampleAxis:
             return None
         left, right = known
         if node.operation in ("floordiv", "floormod") and right.is_constant and right.constant > 0:
-            parts = split_quotient(left, right.constant, _bounds)
+            parts = self._parts(left, right.constant)
             return None if parts is None else parts[node.operation == "floormod"]
         return combined(node.operation, left, right)
+
+    def _parts(self, form: Affine, divisor: int) -> tuple[Affine, Affine] | None:
+        """Quotient and remainder; what does not depend on the sample may be anything in both.
+
+        Rows of 64 of a folded axis (sample, row, column), whose inner index is 4 * inner + j:
+        (4096 * sample + 4 * inner + j) // 64 is 64 * sample + some number below 64.
+        """
+        exact = split_quotient(form, divisor, _bounds)
+        if exact is not None or not self.depends(form):
+            return exact
+        whole = {name: n // divisor for name, n in form.terms.items() if n % divisor == 0}
+        rest = Affine({n: c for n, c in form.terms.items() if n not in whole}, form.constant)
+        least, most = rest.bounds(_bounds)
+        if self.depends(rest) or least < 0:
+            return None
+        number, place = Axis("number", most // divisor + 1), Axis("place", divisor)
+        return Affine(whole) + _index(number), _index(place)
 
     def depends(self, form: Affine | None) -> bool:
         """Whether a form depends on the number of the sample."""

@@ -32,6 +32,16 @@ FOUND: dict[str, tuple[str, tuple[Spread, ...], tuple[Spread, ...]]] = {
         (S(0, 8),),
         (S(0, 2),),
     ),
+    "images folded into pixels": (
+        "%x: Tensor[(6, 4, 8, 3), float32]) { reshape(%x, newshape=(192, 3)) }",
+        (S(0),),
+        (S(0, 32),),
+    ),
+    "pixels unfolded into images": (
+        "%x: Tensor[(192, 3), float32]) { reshape(%x, newshape=(6, 4, 8, 3)) }",
+        (S(0, 32),),
+        (S(0),),
+    ),
     "in each step": (
         "%x: Tensor[(5, 6, 4), float32]) { reshape(%x, newshape=(30, 4)) }",
         (S(1),),
@@ -99,6 +109,10 @@ MEETING: dict[str, tuple[str, tuple[Spread, ...]]] = {
         (S(0),),
     ),
     "another order": ("%x: Tensor[(6, 4), float32]) { reverse(%x, axis=0) }", (S(0),)),
+    "two rows of a sample that are no neighbours of one axis": (
+        "%x: Tensor[(6, 4, 8, 3), float32]) { reshape(%x, newshape=(2, 6, 48)) }",
+        (S(0),),
+    ),
     "steps that a sample lies across": (
         "%x: Tensor[(30, 4), float32]) { reshape(%x, newshape=(6, 5, 4)) }",
         (S(0),),

@@ -298,3 +298,20 @@ def test_a_limit_that_no_slice_keeps_says_why() -> None:
     assert "nn.softmax stands in the way" in str(caught.value)
     with pytest.raises(rt.InputError, match="the least limit"):
         _steps(None, _wide("tanh(nn.dense(%x, %w))"), memory_limit=1)
+
+
+def test_each_pixel_of_a_sample_has_a_target() -> None:
+    module = _with_weights(
+        """#[version = "0.0.5"]
+def @main(%x: Tensor[(6, 4, 8, 3), float32], %w: Tensor[(5, 3), float32]) {
+  nn.log_softmax(nn.dense(%x, %w))
+}""",
+        w=(5, 3),
+    )
+
+    def batches(number: int) -> tuple[np.ndarray, np.ndarray]:
+        random = np.random.default_rng(number)
+        x = random.standard_normal((6, 4, 8, 3), np.float32)
+        return x, random.integers(0, 5, (6, 4, 8))
+
+    _agree(module, batches, (2, 3))
