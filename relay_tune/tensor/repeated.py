@@ -5,6 +5,10 @@
 The channels of a group in a grouped convolution are read so, and those of a depthwise convolution
 with several outputs for each channel.
 
+    x[i, h // 2, w // 2, c]           is the place of (i, h / 2, w / 2, c), but for steps
+
+Results of tiles of an image whose size is no whole number of tiles read so.
+
     x[min(t, 255) // 16, min(t, 255) % 16]      is t, but for steps from row to row
 
 So are the tiles of an image that are counted one after the other. Where these are of d phases,
@@ -17,6 +21,8 @@ So are the elements of windows that reach beyond an image.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import ZERO, Affine, axis_affine
@@ -49,7 +55,23 @@ class Repeated:
 
 def repeated_form(index: Scalar) -> Repeated | None:
     """The form of an index that is affine but for one division, else None."""
-    plain, found = ZERO, None
+    plain, divisions = _divisions(index)
+    if len(divisions) != 1 or divisions[0].factor <= 0:
+        return None
+    return replace(divisions[0], plain=plain)
+
+
+def stepped_form(index: Scalar) -> Affine | None:
+    """An affine form that grows as an index with several divisions does, else None."""
+    plain, divisions = _divisions(index)
+    if len(divisions) < 2 or any(each.factor <= 0 for each in divisions):
+        return None
+    return sum((each.smooth for each in divisions), start=plain)
+
+
+def _divisions(index: Scalar) -> tuple[Affine, list[Repeated]]:
+    """The affine part of an index and its divisions by themselves; none of an index of more."""
+    plain, found = ZERO, list[Repeated]()
     pending: list[tuple[Scalar, int]] = [(index, 1)]
     while pending:
         node, factor = pending.pop()
@@ -69,12 +91,12 @@ def repeated_form(index: Scalar) -> Repeated | None:
                 is_integer(divisor)
             ):
                 divided = axis_affine(left)
-                if found is not None or divided is None or divisor <= 0 or node.dtype != INDEX:
-                    return None
-                found = (factor, divided, divisor)
+                if divided is None or divisor <= 0 or node.dtype != INDEX:
+                    return ZERO, []
+                found.append(Repeated(ZERO, factor, divided, divisor))
             case _:
-                return None
-    return None if found is None or found[0] <= 0 else Repeated(plain, *found)
+                return ZERO, []
+    return plain, found
 
 
 def counted_form(index: Scalar) -> Affine | None:

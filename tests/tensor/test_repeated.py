@@ -6,7 +6,7 @@ import pytest
 
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis, binary, index_value
-from relay_tune.tensor.repeated import Repeated, counted_form, repeated_form
+from relay_tune.tensor.repeated import Repeated, counted_form, repeated_form, stepped_form
 
 I, O = Axis("i", 4), Axis("o", 32)  # noqa: E741
 
@@ -56,3 +56,12 @@ def test_places_that_stay_at_an_end_are_counted_up_to_it():
 @pytest.mark.parametrize("index", [I + O, O // 4, O % 4 + I, binary("max", O, 31), I * O])
 def test_other_indices_are_not_counted(index):
     assert counted_form(index) is None
+
+
+def test_several_divisions_grow_as_the_index_does():
+    assert stepped_form((O // 2) * 64 + (I // 3) * 256 + I * 8) == Affine({O: 32, I: 93})
+
+
+@pytest.mark.parametrize("index", [I + O, O // 4, O % 4 + I // 2, O // 2 - I // 2])
+def test_others_have_no_steps(index):
+    assert stepped_form(index) is None

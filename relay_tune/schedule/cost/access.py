@@ -26,7 +26,7 @@ from relay_tune.tensor.byte_lookup import looked_up_byte
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.loops import Buffer
-from relay_tune.tensor.repeated import counted_form, repeated_form
+from relay_tune.tensor.repeated import counted_form, repeated_form, stepped_form
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads
 
@@ -149,7 +149,7 @@ def _access(index: Scalar, size: int, is_constant: bool, elements: int, is_near:
         return Access(
             repeated.smooth, size, is_constant, elements, is_near, repeats=repeated.factor
         )
-    form = counted_form(index) if form is None else form
+    form = form or counted_form(index) or stepped_form(index)
     return Access(form, size, is_constant, elements, is_near)
 
 

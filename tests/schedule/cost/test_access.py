@@ -5,6 +5,7 @@ import pytest
 from relay_tune.schedule.cost.access import fresh_share, streams
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
+from relay_tune.schedule.space.default_choice import default_choice
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 from tests.schedule.convolutions import SERVER, convolution_program
@@ -47,3 +48,13 @@ def test_the_transform_of_a_window_reads_a_part_of_it_again():
     assert len(accesses) == 36
     assert [access.fresh for access in accesses] == pytest.approx([6 * 58 / (36 * 14)] * 36)
     assert sum(access.streams for access in accesses) < 36
+
+
+def test_tiles_of_an_odd_image_are_read_along_channels():
+    plan = plan_program(convolution_program((4, 7, 7, 32, 32)), WINOGRAD(tile=2))
+    *_, space = plan.spaces(SERVER, 1)
+    channels = space.analysis.nest.axes[-1]
+    forms = [access.form for access in space.analysis.result_accesses]
+    assert forms
+    assert all(form is not None and form.coefficient(channels) == 1 for form in forms)
+    assert default_choice(space).vector == 3
