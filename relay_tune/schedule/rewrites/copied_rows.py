@@ -58,7 +58,7 @@ class CopiedRows(Parameters):
         turned: whether the other axis comes last in the product.
     """
 
-    turned: bool = parameter(among=(False, True), default=False)
+    turned: bool = parameter(among=(False, True), default=False, orders_sums=False)
 
 
 @dataclass(frozen=True, slots=True)
