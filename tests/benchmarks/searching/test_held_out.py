@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 
 import pytest
 
 from benchmarks.searching.described_logs import Described, trained
-from benchmarks.searching.held_out import folds, qualities, report
+from benchmarks.searching.held_out import Quality, folds, qualities, report
 from relay_tune.schedule.features.names import FEATURE_NAMES
 
 FEW_TREES = 40
@@ -26,6 +27,12 @@ def groups(place: int) -> list[Described]:
     return [group(f"task{number}", place) for number in range(10)]
 
 
+@cache
+def learned() -> dict[str, list[Quality]]:
+    """Of models that learn from other tasks' measurements."""
+    return qualities(groups(7), None, FEW_TREES)
+
+
 def test_a_task_is_on_one_side_only() -> None:
     known = [*groups(3), group("task0", 3)]
     held_out = []
@@ -37,7 +44,7 @@ def test_a_task_is_on_one_side_only() -> None:
 
 
 def test_what_was_learned_from_other_tasks_counts() -> None:
-    found = qualities(groups(7), None, FEW_TREES)
+    found = learned()
     assert set(found) == {"model", "estimate"}
     assert fmean(correlation for correlation, _, _ in found["model"]) > 0.5
 
@@ -49,7 +56,7 @@ def test_opinions_about_other_tasks_are_learned_beside_measurements() -> None:
     assert len(beside["opinions"]) == len(believed)
     assert fmean(correlation for correlation, _, _ in beside["model"]) > 0.5
     assert fmean(correlation for correlation, _, _ in beside["opinions"]) > 0.0
-    without = fmean(c for c, _, _ in qualities(groups(7), None, FEW_TREES)["model"])
+    without = fmean(c for c, _, _ in learned()["model"])
     assert fmean(c for c, _, _ in beside["model"]) < without
 
 
@@ -58,7 +65,7 @@ def test_opinions_about_tasks_held_out_are_held_out() -> None:
     assert alone["opinions"] != [] and len(alone["model"]) == 10
     place = next(n for n, (_, own) in enumerate(folds(groups(7))) if own[0].task == "task0")
     assert place == 0
-    without = qualities(groups(7), None, FEW_TREES)
+    without = learned()
     assert alone["model"][:2] == without["model"][:2]
     assert alone["model"][2:] != without["model"][2:]
 
