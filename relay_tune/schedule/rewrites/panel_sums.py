@@ -19,7 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from math import prod
 
+from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import LINE_ELEMENTS, Machine
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
@@ -34,6 +36,7 @@ from relay_tune.schedule.rewrites.carried_parts import (
 )
 from relay_tune.schedule.rewrites.partial_sums import sum_of_parts
 from relay_tune.schedule.row_groups.groups import Step
+from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Load, Reduce, Scalar, Tensor
@@ -90,11 +93,15 @@ def _in_panels(written: Computed, steps: int, constants: Collection[Tensor]) -> 
     assert isinstance(total, Reduce)
     numbers = part.axes[: len(part.shape) - len(stage.shape)]
     panels: dict[Scalar, Scalar] = {}
+    room = MAXIMUM_LOCAL_BYTES
     for load in loads(total.body):
         panel = _panel(load, numbers, part.axes[len(numbers) :], total.axes)
         if panel is None:
             return None
         panels[load] = panel
+        room -= DTYPES[load.dtype].itemsize * prod(panel.tensor.shape[len(numbers) :])
+    if room < 0:
+        return None  # they were no group's own, but those of all parts
     copied = replace(part, body=replace(total, body=replace_nodes(total.body, panels)))
     found = sum_of_parts(stage, added_up(copied, cut.stored, len(stage.shape)), None)
     own = dict(zip(found.axes, places, strict=True))

@@ -119,9 +119,10 @@ def test_tiles_ask_for_what_the_next_part_copies():
         (grouped_gradient(8, 28, 4, 8, 3), False),  # groups that fill no lines
         (weight_gradient(32, 28, 64, 24), False),  # columns that fill no lines
         (weight_gradient(1, 8, 64, 64), False),  # a short sum
+        (product_gradient(16384, 512, 4096), False),  # panels of a part that outgrow a group
         (dense(512, 512, 512), False),  # whose weights are constants
     ],
-    ids=["1x1", "3x3", "product", "groups", "narrow", "columns", "short", "dense"],
+    ids=["1x1", "3x3", "product", "groups", "narrow", "columns", "short", "large", "dense"],
 )
 def test_what_is_offered(program, is_offered):
     found = {
