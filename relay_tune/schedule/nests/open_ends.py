@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Binary, Literal, Load, Scalar, Select
@@ -16,6 +17,7 @@ from relay_tune.tensor.size import is_symbolic, surely_less
 from relay_tune.tensor.walk import loads, replace_nodes, sub_expressions
 
 
+@remembered(1024)
 def without_ends(nest: Nest) -> tuple[Scalar, Sequence[Scalar]]:
     """What an elementwise nest stores where it is below all open ends, and the conditions of that.
 
@@ -28,7 +30,7 @@ def without_ends(nest: Nest) -> tuple[Scalar, Sequence[Scalar]]:
             break
         conditions.append(select.condition)
         found = replace_nodes(found, {select: select.if_true})
-    return found, conditions
+    return found, tuple(conditions)
 
 
 def ends_of(nest: Nest, load: Load) -> dict[Axis, int]:
@@ -60,7 +62,8 @@ def _is_test(node: Scalar) -> bool:
     condition = node.condition
     if not isinstance(condition, Binary) or condition.operation != "lt":
         return False
-    place, end = axis_affine(condition.left), condition.right
-    if place is None or not isinstance(end, Literal) or not is_symbolic(end.value):
+    end = condition.right
+    if not isinstance(end, Literal) or not is_symbolic(end.value):
         return False
-    return all(surely_less(0, factor) for factor in place.terms.values())
+    place = axis_affine(condition.left)
+    return place is not None and all(surely_less(0, factor) for factor in place.terms.values())
