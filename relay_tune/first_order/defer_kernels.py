@@ -47,6 +47,7 @@ from relay_tune.first_order.split_epilogue import (
 from relay_tune.first_order.terminators import TailCall
 from relay_tune.first_order.values import new_registers
 from relay_tune.ir.expr import Call, Function
+from relay_tune.ir.structural import structural_hash
 from relay_tune.op.index_check import index_extent
 from relay_tune.typing.call_graph import strongly_connected
 
@@ -73,10 +74,11 @@ def with_deferred_kernels(program: FirstOrderProgram) -> FirstOrderProgram:
         and _can_wait(instruction)
         and is_worth_joining(instruction.primitive)
     ]
-    places = Counter(waiting_part(run.primitive)[0] for _, run in runs)
+    products = [structural_hash(waiting_part(run.primitive)[0]) for _, run in runs]
+    places = Counter(products)
     joined = _JoinedKernels()
-    for function, run in runs:
-        is_alone = function.name in loops and places[waiting_part(run.primitive)[0]] == 1
+    for (function, run), product in zip(runs, products, strict=True):
+        is_alone = function.name in loops and places[product] == 1
         if not (is_alone and is_chained(run, function)):
             joined.add(run.primitive)
     if not joined.batches:

@@ -89,14 +89,14 @@ def @main(%n: int32, %x: {ROW}, %w: {SQUARE}) {{
       %grow(%i - 1, %next, Cons(nn.dense(%x, %w), Cons(%next, %all)))
     }}
   }};
-  %grow(%n, %x, Nil)
+  %grow(%n, %x, %grow(%n, negative(%x), Nil))
 }}
 """
     module, model = built(text)
     steps = LEVELS + RECORDS // 3
     x = row()
     found, expected = model(steps, x), interpret(module, steps, x)
-    for _ in range(2 * steps):
+    for _ in range(4 * steps):
         assert isinstance(found, ConstructorValue)
         assert isinstance(expected, ConstructorValue)
         assert_same_value(found.fields[0], expected.fields[0])

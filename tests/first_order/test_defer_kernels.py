@@ -1,6 +1,7 @@
 """Which programs let kernels wait."""
 
 import numpy as np
+import pytest
 
 from relay_tune.building.program_form import program_kernels, program_module
 from relay_tune.first_order.defer_kernels import BATCH_ROWS
@@ -91,11 +92,12 @@ def @main(%t: Tree[{ROW}], %w: Tensor[(96, 96), float32]) {{
     assert set(kernels(program, RunRegion)) == {"@main/loop"}
 
 
-def test_a_loop_of_which_each_turn_needs_the_last_runs_its_kernels_at_once() -> None:
+@pytest.mark.parametrize("turn", ["tanh(nn.dense(%s, %w))", "tanh(%x + nn.dense(%s, %w))"])
+def test_a_loop_of_which_each_turn_needs_the_last_runs_its_kernels_at_once(turn: str) -> None:
     text = f"""
 def @main(%x: {ROW}, %w: Tensor[(96, 96), float32]) {{
   let %loop = fn (%n: int32, %s: {ROW}) -> {ROW} {{
-    if (%n == 9) {{ %s }} else {{ %loop(%n + 1, tanh(nn.dense(%s, %w))) }}
+    if (%n == 9) {{ %s }} else {{ %loop(%n + 1, {turn}) }}
   }};
   %loop(0, %x)
 }}
@@ -133,12 +135,10 @@ def @main(%x: {ROW}, %y: {ROW}, %w: Tensor[(96, 96), float32]) {{
 def test_a_product_that_runs_twice_a_turn_waits() -> None:
     text = f"""
 def @main(%x: {ROW}, %w: Tensor[(96, 96), float32]) {{
-  let %loop = fn (%n: int32, %s: {ROW}) -> {ROW} {{
-    if (%n == 9) {{ %s }} else {{
-      %loop(%n + 1, tanh(nn.dense(%s, %w)) + nn.dense(%s * 2f, %w))
-    }}
+  let %loop = fn (%n: int32, %s: {ROW}, %r: {ROW}) -> {ROW} {{
+    if (%n == 9) {{ %s }} else {{ %loop(%n + 1, nn.dense(%s, %w) + nn.dense(%r, %w), %s) }}
   }};
-  %loop(0, %x)
+  %loop(0, %x, %x)
 }}
 """
     assert "@main/loop" in kernels(lowered(text), DeferKernel)
