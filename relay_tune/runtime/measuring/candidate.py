@@ -16,6 +16,7 @@ from relay_tune.runtime.measuring.cold_constants import (
     ConstantCopies,
     copies_wanted,
     outputs_wanted,
+    runs_in_turn,
 )
 from relay_tune.runtime.measuring.compare_outputs import difference
 from relay_tune.runtime.measuring.guarded_buffer import ALIGNMENT, GuardedBuffer, guarded_buffers
@@ -86,7 +87,7 @@ class CandidateRun:
 
         The run before used the first ones, so that they begin with the next.
         """
-        count = max(copies, places)
+        count = runs_in_turn(copies, places)
         constants = _in_turn(self._copies.copy(self._constants, copies), count)
         outputs = _in_turn(self._memory.output_places(places), count)
         self._set_tables(

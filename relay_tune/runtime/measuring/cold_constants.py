@@ -72,6 +72,17 @@ def outputs_wanted(
     return 1 + min(others, _runs(seconds), MOST_COPIES)
 
 
+def runs_in_turn(copies: int, places: int) -> int:
+    """After how many runs on so many copies, into so many places, the first ones follow again.
+
+    The last of these has not the first copy, if there are others, and where that is at most twice
+    as many runs, not the first place either.
+    """
+    both = math.lcm(copies, places)
+    most = max(copies, places)
+    return both if both <= 2 * most else -(-most // copies) * copies
+
+
 def _runs(seconds: float) -> int:
     """How often a candidate runs about."""
     return 2 + math.ceil(MEASURING_SECONDS / seconds)

@@ -19,6 +19,7 @@ from relay_tune.runtime.measuring.cold_constants import (
     ConstantCopies,
     copies_wanted,
     outputs_wanted,
+    runs_in_turn,
 )
 from relay_tune.runtime.measuring.compare_outputs import difference
 from relay_tune.runtime.measuring.guarded_buffer import GuardedBuffer, guarded_buffers
@@ -232,6 +233,15 @@ def @main(%t: Tensor[(5, 3), float32], %i: Tensor[(4), int64], %q: Tensor[(2, 2)
         np.testing.assert_array_equal(second.expected[0], table[indices])
         np.testing.assert_array_equal(second.expected[1], numbers + numbers)
         assert MeasureInputs(first.inputs, (), first.expected).samples[1].inputs is first.inputs
+
+
+@pytest.mark.parametrize(("copies", "places"), [(1, 1), (3, 4), (64, 65), (64, 2), (3, 2), (1, 9)])
+def test_no_run_finds_the_constants_of_the_one_before(copies: int, places: int) -> None:
+    """Nor does the first one find those of the last, behind which it follows again."""
+    count = runs_in_turn(copies, places)
+    found = [run % copies for run in range(count)]
+    assert set(found) == set(range(copies)) and count >= places
+    assert copies == 1 or all(found[run] != found[run - 1] for run in range(count))
 
 
 class TestConstantCopies:
