@@ -20,7 +20,7 @@ from relay_tune.building.size_cases import (
     MANY_ROWS,
     MANY_ROWS_EXAMPLE,
 )
-from relay_tune.codegen.target import native_target, parse_target
+from relay_tune.codegen.target import Target, native_target, parse_target
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
@@ -97,10 +97,13 @@ LAYOUTS = parse_target("x86_64-linux-gnu:skylake-avx512")
 """For which sequences stay channels first, whatever runs the tests."""
 
 
-def primitives(module: Module, choose: ChooseSchedule | None = None) -> dict[Function, Primitive]:
+def primitives(
+    module: Module, choose: ChooseSchedule | None = None, target: Target | None = None
+) -> dict[Function, Primitive]:
+    """What a module is built from, for this processor or another."""
     fused = program_module(infer_types(module), target=LAYOUTS)
     functions = program_kernels(lower_program(fused))
-    return with_rows_packed_alike(primitives_of(functions), native_target(), 1, choose)
+    return with_rows_packed_alike(primitives_of(functions), target or native_target(), 1, choose)
 
 
 @pytest.mark.parametrize(
@@ -192,8 +195,9 @@ def test_many_rows_find_weights_of_few_bits_in_panels_that_they_can_read(
         "{ nn.dense(%x, %w) }"
     )
     stored = BindParameters({"w": floats(columns, 256)})(parse(text))
-    (primitive,) = primitives(StoreWeights("int4")(infer_types(stored))).values()
-    machine = machine_of(parse_target("x86_64-linux-gnu:cooperlake"))
+    target = parse_target("x86_64-linux-gnu:cooperlake")
+    (primitive,) = primitives(StoreWeights("int4")(infer_types(stored)), target=target).values()
+    machine = machine_of(target)
     assert primitive.plan is not None and primitive.plan.packing is not None
     chosen = primitive.plan.default_schedule(machine, 1).algorithm
     assert [each.algorithm for each in chosen.rewrites] == [PANELS]
