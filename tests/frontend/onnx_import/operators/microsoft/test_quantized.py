@@ -145,11 +145,9 @@ def test_a_recurrent_network_of_integers(
     parameters = np.full(shape, 0.01, np.float32), np.full(shape, zero, dtype)
     lengths = np.array([5, 2], np.int32)
     state = floats(count, 2, 4)
-    given = (
-        floats(5, 2, 6),
-        numbers(count, 6, 16, dtype=dtype),
-        numbers(count, 4, 16, dtype=dtype),
-    )
+    # of 7 bits: without VNNI, onnxruntime saturates the sums of two products of bytes
+    weights = (numbers(count, size, 16, dtype=dtype) // 2 for size in (6, 4))
+    given = (floats(5, 2, 6), *weights)
     rest = (floats(count, 32), lengths, state, state, floats(count, 12))
     inputs = (*given, *rest, *parameters, *parameters)
     # it rounds the input, and the state of each step, to bytes
