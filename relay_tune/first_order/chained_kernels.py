@@ -31,11 +31,11 @@ def is_chained(run: RunKernel, loop: FirstOrderFunction) -> bool:
     ]
     carried = [
         parameter
-        for place, parameter in enumerate(loop.parameters)
-        if turns and all(arguments[place] in results for arguments in turns)
+        for position, parameter in enumerate(loop.parameters)
+        if turns and all(arguments[position] in results for arguments in turns)
     ]
-    _, places = waiting_part(run.primitive)
-    return not _computed_from(carried, loop).isdisjoint(run.inputs[n] for n in places)
+    _, positions = waiting_part(run.primitive)
+    return not _computed_from(carried, loop).isdisjoint(run.inputs[n] for n in positions)
 
 
 def _computed_from(sources: Iterable[Register], loop: FirstOrderFunction) -> set[Register]:
@@ -67,6 +67,6 @@ def _on_all_ways(
     ]
     return [
         parameter
-        for place, parameter in enumerate(parameters)
-        if ways and all(arguments[place] in found for arguments in ways)
+        for position, parameter in enumerate(parameters)
+        if ways and all(arguments[position] in found for arguments in ways)
     ]

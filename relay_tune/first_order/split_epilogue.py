@@ -44,7 +44,7 @@ def is_worth_joining(primitive: Function) -> bool:
 
 
 def waiting_part(primitive: Function) -> tuple[Function, tuple[int, ...]]:
-    """What of a primitive waits, its product or all of it, and the places of its arguments."""
+    """What of a primitive waits, its product or all of it, and which arguments of it that reads."""
     split = split_epilogue(primitive)
     if split is None:
         return primitive, tuple(range(len(primitive.params)))

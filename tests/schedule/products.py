@@ -207,3 +207,18 @@ def stored(
     numbers = rng.integers(low, high, q.shape, endpoint=True).astype(q.dtype)
     scales = (rng.random(s.shape) / 2**bits).astype(np.float32)
     return TensorProgram((x,), (result,), ((q, numbers), (s, scales)))
+
+
+def weight_gradient(
+    images: int, size: int, inputs: int, outputs: int, *, last: bool = True
+) -> TensorProgram:
+    """sum(n, h, w) x[n, h, w, i] * d[n, h, w, o]; else images lie beside each other in x."""
+    shape = (images, size, size, inputs) if last else (size, size, inputs, images)
+    x = input_tensor("x", shape, "float32")
+    d = input_tensor("d", (images, size, size, outputs), "float32")
+    n, h, w = Axis("n", images), Axis("h", size), Axis("w", size)
+
+    def element(i, o):
+        return reduce("sum", [n, h, w], (x[n, h, w, i] if last else x[h, w, i, n]) * d[n, h, w, o])
+
+    return TensorProgram((x, d), (compute("gradient", (inputs, outputs), element),), ())

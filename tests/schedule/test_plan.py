@@ -10,7 +10,7 @@ from relay_tune.schedule.rewrites.partial_sums import PARTIAL_SUMS
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from tests.schedule.machines import SERVER
-from tests.schedule.rewrites.test_partial_sums import weight_gradient
+from tests.schedule.products import weight_gradient
 
 
 @pytest.mark.parametrize(

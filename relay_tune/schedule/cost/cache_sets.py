@@ -106,10 +106,10 @@ def crowded_bytes(tile: Tile) -> float:
 
 
 def refetched_bytes(access: Access, tile: Tile) -> float:
-    """The bytes of lines that all tiles together fetch of an operand, for want of places.
+    """The bytes of lines that all tiles together read again of an operand, after conflict misses.
 
-    Each step of a sum reads a part of another row, the next tile the part beside it. Rows that lie
-    in few places, or are too many, have left the first cache when that comes.
+    Each step of a sum reads a part of another row, the next tile the part beside it. Rows that
+    share few sets, or are too many, have left the first cache when that comes.
     """
     if not _jumps(access, tile):
         return 0.0

@@ -86,14 +86,27 @@ def are_pages_apart(form: Affine, steps: Sequence[Axis], load: Load) -> bool:
 
 def _with_copy(load: Load, stage: Stage, body: Reduce) -> list[Stage]:
     """The stage that copies what `load` reads, and the stage with its load replaced."""
+    copied = row_copy(load, (*stage.axes, *body.axes))
+    copy = copied.tensor
+    assert isinstance(copy, Computed)
+    changed = replace(stage, body=replace_nodes(body, {load: copied}))
+    return [Stage(copy, copy.axes, copy.body), changed]
+
+
+def row_copy(load: Load, axes: Sequence[Axis]) -> Load:
+    """What reads a copy of what a load reads, whose rows are steps along the last of some axes.
+
+    Of these, outermost first, the copy has those that the load depends on.
+    """
     used = set(axes_of(load))
-    read_at = [axis for axis in (*stage.axes, *body.axes) if axis in used]
+    read_at = [axis for axis in axes if axis in used]
     own = {axis: Axis(axis.name, axis.extent) for axis in read_at}
-    axes = tuple(own.values())
-    element = simplify(load, {**own})
-    shape = (*(axis.extent for axis in axes[:-1]), row_length(axes[-1].extent))
+    copied = tuple(own.values())
     copy = Computed(
-        name=f"{load.tensor.name}_rows", shape=shape, dtype=load.dtype, axes=axes, body=element
+        name=f"{load.tensor.name}_rows",
+        shape=(*(axis.extent for axis in copied[:-1]), row_length(copied[-1].extent)),
+        dtype=load.dtype,
+        axes=copied,
+        body=simplify(load, {**own}),
     )
-    changed = replace(stage, body=replace_nodes(body, {load: copy[tuple(read_at)]}))
-    return [Stage(copy, axes, element), changed]
+    return copy[tuple(read_at)]

@@ -80,6 +80,14 @@ def runs_anywhere(_: Machine) -> bool:
     return True
 
 
+def has_small_tiles(machine: Machine) -> bool:
+    """What an algorithm needs that saves lines of the second cache: tiles that do little with one.
+
+    Larger tiles were not seen to wait for them where steps are not pages apart (`row_copies`).
+    """
+    return machine.vectors.has_few
+
+
 @dataclass(frozen=True, slots=True)
 class Algorithm:
     """A way to compute programs other than as they are written.

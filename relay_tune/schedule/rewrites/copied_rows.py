@@ -1,13 +1,13 @@
-"""Products whose steps lie in few places of the first cache, with rows copied into lines.
+"""Products whose steps share few sets of the first cache, with rows copied into lines.
 
     before:  y[i, j] = sum(k) a[k, i] * b[k, j]                            a: [1024, 256]
     after:   a_rows[i, k] = a[k, i]
              y[i, j] = sum(k) a_rows[i, k] * b[k, j]
 
 A tile of 6 rows reads 24 bytes of each line of `a`, and the next tile those beside them. Rows of
-256 numbers are 1024 bytes apart: they share four places of a first cache of 32 KB, so that each
-step waits for its line once more. Where steps are whole pages apart, every plan has such copies
-(`row_copies`).
+256 numbers are 1024 bytes apart: they share four of the 64 sets of a first cache of 32 KB, so that
+each step waits for its line once more. Where steps are whole pages apart, every plan has such
+copies (`row_copies`).
 
     turned:  b_rows[j, k] = b[k, j]
              z[j, i] = sum(k) b_rows[j, k] * a[k, i]
@@ -25,22 +25,27 @@ from dataclasses import replace
 from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.machine.machine import LINE_BYTES, Machine
+from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.schedule.nests.panels import CROWDED_LINES, row_length
+from relay_tune.schedule.nests.panels import CROWDED_LINES
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
-from relay_tune.schedule.nests.row_copies import are_pages_apart
-from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
+from relay_tune.schedule.nests.row_copies import are_pages_apart, row_copy
+from relay_tune.schedule.rewrites.algorithm import (
+    Algorithm,
+    Parameters,
+    has_small_tiles,
+    parameter,
+)
 from relay_tune.schedule.rewrites.products import factors
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.dependencies import tensors_in_order
-from relay_tune.tensor.expression import Axis, Load, Reduce, Scalar, Tensor
-from relay_tune.tensor.index import flat_place, is_injective, simplify
+from relay_tune.tensor.expression import Load, Reduce, Scalar, Tensor
+from relay_tune.tensor.index import flat_place, is_injective
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import is_symbolic
-from relay_tune.tensor.tensor import Computed, Copy, compute
+from relay_tune.tensor.tensor import Computed, compute, copy_of
 from relay_tune.tensor.walk import replace_nodes
 
 LEAST_USES = 128
@@ -68,12 +73,12 @@ class _Operands:
     Attributes:
         rows: the load that has not the last axis.
         columns: the other one.
-        place: of the axis of the stage along which `rows` lies in a line.
+        position: of the axis of the stage along which `rows` lies in a line.
     """
 
     rows: Load
     columns: Load
-    place: int
+    position: int
 
 
 def _offers(
@@ -84,7 +89,7 @@ def _offers(
     found = [(stage, own) for stage in stages if (own := _operands(stage, constants))]
     if any(not _is_copied_anyway(own.rows, stage) for stage, own in found):
         yield CopiedRows()
-    if any(stage.shape[own.place] > stage.shape[-1] for stage, own in found):
+    if any(stage.shape[own.position] > stage.shape[-1] for stage, own in found):
         yield CopiedRows(turned=True)
 
 
@@ -105,7 +110,7 @@ def copied_rows_program(program: TensorProgram, parameters: CopiedRows) -> Tenso
         assert found is not None
         if not parameters.turned:
             return replace(now, body=_with_copy(found.rows, now))
-        order = [*(n for n in range(len(now.axes)) if n != found.place), found.place]
+        order = [*(n for n in range(len(now.axes)) if n != found.position), found.position]
         axes = tuple(now.axes[n] for n in order)
         shape = tuple(axis.extent for axis in axes)
         turned = replace(now, axes=axes, shape=shape)
@@ -116,7 +121,7 @@ def copied_rows_program(program: TensorProgram, parameters: CopiedRows) -> Tenso
 
 
 def _operands(stage: Computed, constants: Collection[Tensor]) -> _Operands | None:
-    """The operands of a product whose rows lie in few places; None if a stage is no such one."""
+    """The operands of a product whose rows share few sets; None if a stage is no such one."""
     if len(stage.shape) < 2 or any(map(is_symbolic, stage.shape)):
         return None
     for total, rows, columns in factors(stage):
@@ -124,31 +129,31 @@ def _operands(stage: Computed, constants: Collection[Tensor]) -> _Operands | Non
             return None
         if any(is_symbolic(axis.extent) for axis in total.axes):
             return None
-        place = _row_place(rows, stage, total)
+        position = _row_position(rows, stage, total)
         other = _form(columns)
-        if place is None or other is None or other.coefficient(stage.axes[place]):
+        if position is None or other is None or other.coefficient(stage.axes[position]):
             continue
         if other.coefficient(stage.axes[-1]) != 1 or not _is_crowded(_form(rows), rows, total):
             continue
-        return _Operands(rows, columns, place)
+        return _Operands(rows, columns, position)
     return None
 
 
-def _row_place(load: Load, stage: Computed, total: Reduce) -> int | None:
-    """The place of the axis along which an operand without the last axis lies in a line."""
+def _row_position(load: Load, stage: Computed, total: Reduce) -> int | None:
+    """The position of the axis along which an operand without the last axis lies in a line."""
     form = _form(load)
     if form is None or form.coefficient(stage.axes[-1]):
         return None
     used = [axis for axis in (*stage.axes, *total.axes) if form.coefficient(axis)]
-    places = [n for n, a in enumerate(stage.axes) if form.coefficient(a) == 1 and a.extent > 1]
+    positions = [n for n, a in enumerate(stage.axes) if form.coefficient(a) == 1 and a.extent > 1]
     uses = prod(axis.extent for axis in stage.axes if not form.coefficient(axis))
-    if len(places) != 1 or uses < LEAST_USES or not is_injective(form, used):
+    if len(positions) != 1 or uses < LEAST_USES or not is_injective(form, used):
         return None
-    return places[0]
+    return positions[0]
 
 
 def _is_crowded(form: Affine | None, load: Load, total: Reduce) -> bool:
-    """Whether the lines of all steps share few places of the first cache."""
+    """Whether the lines of all steps share few sets of the first cache."""
     if form is None or prod(axis.extent for axis in total.axes) < LEAST_STEPS:
         return False
     size = DTYPES[load.dtype].itemsize
@@ -161,32 +166,15 @@ def _form(load: Load) -> Affine | None:
 
 
 def _with_copy(load: Load, stage: Computed) -> Scalar:
-    """The sum of a stage, which reads a copy of an operand where that lies in few places."""
+    """The sum of a stage, which reads a copy of an operand whose lines share few sets."""
     total = stage.body
     assert isinstance(total, Reduce)
     form = _form(load)
     if not _is_crowded(form, load, total):
         return total
-    assert form is not None
-    read_at = [axis for axis in (*stage.axes, *total.axes) if form.coefficient(axis)]
-    own: dict[Axis, Scalar] = {axis: Axis(axis.name, axis.extent) for axis in read_at}
-    axes = tuple(axis for axis in own.values() if isinstance(axis, Axis))
-    copy = Copy(
-        name=f"{load.tensor.name}_rows",
-        shape=(*(axis.extent for axis in axes[:-1]), row_length(axes[-1].extent)),
-        dtype=load.dtype,
-        axes=axes,
-        body=simplify(load, own),
-    )
-    return replace_nodes(total, {load: copy[tuple(read_at)]})
-
-
-def _has_few_registers(machine: Machine) -> bool:
-    """Whether tiles do little with each line.
-
-    Larger ones were not seen to wait where steps are not pages apart (`row_copies`).
-    """
-    return machine.vectors.has_few
+    copied = row_copy(load, (*stage.axes, *total.axes))
+    assert isinstance(copied.tensor, Computed)
+    return replace_nodes(total, {load: copy_of(copied.tensor)[copied.indices]})
 
 
 COPIED_ROWS = Algorithm(
@@ -194,7 +182,7 @@ COPIED_ROWS = Algorithm(
     _offers,
     CopiedRows,
     rewritten=copied_rows_program,
-    needs=_has_few_registers,
+    needs=has_small_tiles,
     saving=1.0,
 )
 """Products of arguments with steps outermost, rows copied."""

@@ -7,7 +7,7 @@
              y[i, o] = sum(m) z[m, i, o]
 
 A register tile reads some columns of both operands in each step, and the next step lies a row
-further on. Rows that are a kilobyte apart share a few places of the first cache, so that each tile
+further on. Rows that are a kilobyte apart share a few sets of the first cache, so that each tile
 fetches its lines from the second one, and with 16 registers it does little with a line: tiles of 6
 by 16 wait a fifth of their time for these. In panels whose rows are lines, one behind the other, a
 part of the columns stays in the first cache while tiles pass. This is the packing of both operands
@@ -22,12 +22,17 @@ from dataclasses import replace
 from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.machine.machine import LINE_ELEMENTS, Machine
+from relay_tune.machine.machine import LINE_ELEMENTS
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.nests.index_divisions import split_divisions
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
-from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
+from relay_tune.schedule.rewrites.algorithm import (
+    Algorithm,
+    Parameters,
+    has_small_tiles,
+    parameter,
+)
 from relay_tune.schedule.rewrites.carried_parts import (
     added_up,
     carried_parts,
@@ -163,11 +168,6 @@ def _panel(
     return copy_of(panels)[at]
 
 
-def _has_small_tiles(machine: Machine) -> bool:
-    """Whether tiles are so small that lines from the second cache are what they wait for."""
-    return machine.vectors.has_few
-
-
 PANEL_SUMS = Algorithm(
     "panel_sums",
     _offers,
@@ -175,7 +175,7 @@ PANEL_SUMS = Algorithm(
     rewritten=panel_sums_program,
     nest=carried_parts,
     grouped=grouped_parts,
-    needs=_has_small_tiles,
+    needs=has_small_tiles,
     saving=1.0,
 )
 """Long sums of products of arguments, in parts, both of whose operands are copied into panels."""

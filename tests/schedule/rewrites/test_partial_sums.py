@@ -23,27 +23,12 @@ from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import feeds_of
 from tests.schedule.machines import core, with_sizes
-from tests.schedule.products import dense
+from tests.schedule.products import dense, weight_gradient
 from tests.schedule.random_choices import any_choice
 from tests.schedule.running import run_schedule, runnable_targets
 
 SERVER = with_sizes(core(64, 32), (32 << 10, 768 << 10, 32 << 20))
 TOLERANCE = 1e-5
-
-
-def weight_gradient(
-    images: int, size: int, inputs: int, outputs: int, *, last: bool = True
-) -> TensorProgram:
-    """sum(n, h, w) x[n, h, w, i] * d[n, h, w, o]; else images lie beside each other in x."""
-    shape = (images, size, size, inputs) if last else (size, size, inputs, images)
-    x = input_tensor("x", shape, "float32")
-    d = input_tensor("d", (images, size, size, outputs), "float32")
-    n, h, w = Axis("n", images), Axis("h", size), Axis("w", size)
-
-    def element(i, o):
-        return reduce("sum", [n, h, w], (x[n, h, w, i] if last else x[h, w, i, n]) * d[n, h, w, o])
-
-    return TensorProgram((x, d), (compute("gradient", (inputs, outputs), element),), ())
 
 
 def outputs_of(plan: Plan, schedule: Schedule, threads: int) -> np.ndarray:
