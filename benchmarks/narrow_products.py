@@ -2,7 +2,8 @@
 
 Integers are checked against int64 arithmetic on elements at the ends of their ranges; floats under
 the accuracy `relaxed` against float64 arithmetic on factors that are rounded to bfloat16, which
-those of columns that fill no matrix register are not. Then each is timed in turns with the loop.
+those of columns that fill no matrix register are not, nor the weights of Winograd's filtering,
+which multiplies in float32 data that came rounded. Then each is timed in turns with the loop.
 Shares are of the best times; the operations are those of the program as it is written, so that what
 odd sizes add lowers a share.
 
@@ -102,6 +103,12 @@ class Kind:
         assert (np.abs(found.astype(np.float64) - np.stack(expected)) <= bound).any(0).all()
 
 
+def roundings(kind: Kind, unit: str) -> tuple[tuple[str, str], ...]:
+    """The units for which the data and the weights may each have been rounded (see `factors`)."""
+    exact = ("float32", "float32")
+    return (exact,) if kind.sums == "int32" else ((unit, unit), exact, ("bfloat16", "float32"))
+
+
 def factors(values: Array, unit: str) -> Array:
     """What a unit multiplies of them, in float64, which holds sums of such integers exactly."""
     rounded = values.astype(ml_dtypes.bfloat16) if unit.startswith("bfloat16") else values
@@ -131,7 +138,10 @@ def products(kind: Kind, threads: int) -> Iterator[Case]:
         model = _built(text, {"w": w}, kind, threads)
         name = f"{kind.data} product {rows}x{steps}x{columns}"
         case = _case(name, model, x, 2 * rows * steps * columns)
-        sums = (factors(x, unit) @ factors(w, unit).T for unit in (case.unit, "float32"))
+        sums = (
+            factors(x, of_data) @ factors(w, of_weights).T
+            for of_data, of_weights in roundings(kind, case.unit)
+        )
         kind.check(np.asarray(model(x)), *sums)
         yield case
 
@@ -157,18 +167,29 @@ def convolutions(kind: Kind, threads: int) -> Iterator[Case]:
         model = _built(text, given, kind, threads)
         name = f"{kind.data} convolution {taps}x{taps} {size}x{size}x{channels} -> {results}"
         case = _case(name, model, x, 2 * size * size * taps * taps * channels * results)
-        padded = np.pad(factors(x, case.unit), ((0, 0), (pad, pad), (pad, pad), (0, 0)))
-        weights = factors(given["w"], case.unit)
-        sums = sum(
-            padded[0, i : i + size, j : j + size] @ weights[i, j]
+        expected = [
+            _convolved(factors(x[0], of_data), factors(given["w"], of_weights)) + given["b"]
+            for of_data, of_weights in roundings(kind, case.unit)
+        ]
+        if kind.sums == "int32":
+            scaled = np.rint(expected[0].astype(np.float32) * given["s"])
+            expected = [np.clip(scaled, 0, 255)]
+        kind.check(np.asarray(model(x))[0], *expected)
+        yield case
+
+
+def _convolved(image: Array, weights: Array) -> Array:
+    """The sums of a padded image (h, w, channels) with weights (taps, taps, channels, results)."""
+    taps, pad = len(weights), len(weights) // 2
+    height, width, _ = image.shape
+    padded = np.pad(image, ((pad, pad), (pad, pad), (0, 0)))
+    return np.asarray(
+        sum(
+            padded[i : i + height, j : j + width] @ weights[i, j]
             for i in range(taps)
             for j in range(taps)
         )
-        expected = sums + given["b"]
-        if kind.sums == "int32":
-            expected = np.clip(np.rint(expected.astype(np.float32) * given["s"]), 0, 255)
-        kind.check(np.asarray(model(x))[0], expected)
-        yield case
+    )
 
 
 def _ending(kind: Kind) -> str:
