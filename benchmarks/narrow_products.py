@@ -179,15 +179,15 @@ def convolutions(kind: Kind, threads: int) -> Iterator[Case]:
 
 
 def _convolved(image: Array, weights: Array) -> Array:
-    """The sums of a padded image (h, w, channels) with weights (taps, taps, channels, results)."""
-    taps, pad = len(weights), len(weights) // 2
+    """The sums of a padded image (h, w, channels) with weights (size, size, channels, results)."""
+    size, pad = len(weights), len(weights) // 2
     height, width, _ = image.shape
     padded = np.pad(image, ((pad, pad), (pad, pad), (0, 0)))
     return np.asarray(
         sum(
             padded[i : i + height, j : j + width] @ weights[i, j]
-            for i in range(taps)
-            for j in range(taps)
+            for i in range(size)
+            for j in range(size)
         )
     )
 
