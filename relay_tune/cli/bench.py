@@ -1,4 +1,7 @@
-"""The verb `bench`: variants of a model in turns on the same random inputs."""
+"""The verb `bench`: variants of a model in turns on the same random inputs.
+
+Variants are builds, libraries that were built before, and other runtimes.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ from relay_tune.errors import InputError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_export.to_onnx import to_onnx
 from relay_tune.ir.module import Module
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.runtime.load import load
 from relay_tune.runtime.threads import thread_count
 from relay_tune.tuning.tuned_build import build
 from relay_tune.tuning.turns import Turns, median_interval, time_in_turns
@@ -140,11 +144,38 @@ def _variants(arguments: argparse.Namespace, module: Module) -> Iterator[dict[st
     variants: dict[str, Variant] = {"untuned": partial(partial, built().run)}
     if arguments.log is not None:
         variants["tuned"] = partial(partial, built(log=arguments.log).run)
+    for path in dict.fromkeys(arguments.library):
+        variants[path] = _library(path, arguments.threads)
     constants = constant_inputs(arguments)
     with _onnx_file(arguments, module) as path:
         for name in dict.fromkeys(arguments.against):
             variants[name] = _peer(name, path, constants, threads)
         yield variants
+
+
+def _library(path: str, threads: int | None) -> Variant:
+    """A library of the model, with its own number of threads where `threads` is None.
+
+    Raises InputError if the file is no library for this machine, the variant if it is one of a
+    model with other inputs.
+    """
+    library = load(path)
+    if threads is not None:
+        library.threads = threads
+
+    def variant(inputs: Mapping[str, Any]) -> Call:
+        if set(inputs) != set(library.inputs):
+            raise InputError(
+                f"{path} is a library of another model.",
+                notes=(
+                    f"Its inputs are: {', '.join(library.inputs)}.",
+                    f"Those of the model are: {', '.join(inputs)}.",
+                ),
+                remedy="Give a library that was built from this model.",
+            )
+        return partial(library.run, inputs)
+
+    return variant
 
 
 def _peer(name: str, path: Path, constants: Mapping[str, Any], threads: int) -> Variant:

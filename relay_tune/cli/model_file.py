@@ -69,6 +69,12 @@ def load_model(
         case ".relay":
             _refuse_options(shapes, constants, "Relay text")
             return parse(read_text(path), str(path))
+        case ".so":
+            raise InputError(
+                f"{name} is a library, not a model.",
+                remedy=f"Give the model that it was built from: tune bench MODEL --library {name} "
+                "times it. In Python, rt.load calls it.",
+            )
     raise InputError(
         f"{name!r} is no model that can be read.",
         notes=(f"The built-in ones are: {', '.join(zoo.all_names())}.",),

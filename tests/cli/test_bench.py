@@ -89,3 +89,28 @@ def test_open_shapes_are_refused(tune: Tune, tmp_path: Path) -> None:
     outcome = tune("bench", path)
     assert outcome.code == 1
     assert "'x'" in outcome.err
+
+
+def test_a_library_takes_turns_with_the_builds(tune: Tune, model: Path, tmp_path: Path) -> None:
+    library = tmp_path / "small.so"
+    built = tune("build", model, "--threads", 1, "-o", library)
+    assert built.code == 0, built.err
+    words = ("bench", model, "--repeat", 1, "--threads", 1, "--library", library, "--json")
+    outcome = tune(*words)
+    assert outcome.code == 0, outcome.err
+    assert [each["variant"] for each in json.loads(outcome.out)] == ["untuned", str(library)]
+
+
+def test_a_library_of_another_model_is_one_error(tune: Tune, model: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.relay"
+    other.write_text("def @main(%a: Tensor[(4), float32]) { nn.relu(%a) }")
+    library = tmp_path / "other.so"
+    assert tune("build", other, "-o", library).code == 0
+    outcome = tune("bench", model, "--repeat", 1, "--library", library)
+    assert outcome.code == 1
+    assert outcome.err.startswith("tune: error: ")
+    assert "other.so is a library of another model" in outcome.err
+
+
+def test_a_library_in_place_of_a_model_is_told_where_to_go(tune: Tune) -> None:
+    assert "tune bench MODEL --library small.so" in tune("bench", "small.so").err

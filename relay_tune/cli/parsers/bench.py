@@ -1,4 +1,4 @@
-"""Time a model: untuned, tuned, and in other runtimes, in turns on the same random inputs."""
+"""Time a model: untuned, tuned, libraries of it, and other runtimes, in turns on random inputs."""
 
 from __future__ import annotations
 
@@ -22,6 +22,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """The options of the verb."""
     add_model(parser)
     add_log(parser, "the tuning log; without it only the untuned model is timed")
+    parser.add_argument(
+        "--library",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="time a library of the model, too, as it was built; may be repeated",
+    )
     parser.add_argument(
         "--against",
         choices=PEER_NAMES,
