@@ -110,3 +110,66 @@ def resnet18() -> nn.Module:
         layers += [Block(inputs, outputs, 2 if stage else 1), Block(outputs, outputs, 1)]
         inputs = outputs
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+
+
+class Gated(nn.Module):
+    """A GRU, and a dense layer on each of its outputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cells = nn.GRU(256, 256)
+        self.head = nn.Linear(256, 32)
+
+    def forward(self, data: torch.Tensor) -> torch.Tensor:
+        return self.head(self.cells(data)[0])
+
+
+class VisionTransformer(nn.Module):
+    """Patches of 4x4 as words of a transformer, whose mean is classified."""
+
+    def __init__(self, width: int = 128, heads: int = 4, layers: int = 4) -> None:
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, 4, 4)
+        self.layers = nn.ModuleList(Layer(width, heads) for _ in range(layers))
+        self.head = nn.Linear(width, 10)
+
+    def forward(self, data: torch.Tensor) -> torch.Tensor:
+        words = self.patches(data).flatten(2).transpose(1, 2)
+        for layer in self.layers:
+            words = layer(words)
+        return self.head(words.mean(1))
+
+
+class UNet(nn.Module):
+    """Images of half the size and back, with what passes them by; a class for each pixel."""
+
+    def __init__(self, widths: tuple[int, ...] = (16, 32, 64)) -> None:
+        super().__init__()
+        pairs = list(zip((3, *widths), widths, strict=False))
+        self.down = nn.ModuleList(_two_convolutions(*pair) for pair in pairs)
+        self.up = nn.ModuleList(
+            nn.ConvTranspose2d(wide, narrow, 2, 2) for narrow, wide in pairs[1:]
+        )
+        self.joined = nn.ModuleList(
+            _two_convolutions(2 * narrow, narrow) for narrow, _ in pairs[1:]
+        )
+        self.head = nn.Conv2d(widths[0], 4, 1)
+
+    def forward(self, data: torch.Tensor) -> torch.Tensor:
+        passed = []
+        for number, convolutions in enumerate(self.down):
+            data = convolutions(functional.max_pool2d(data, 2) if number else data)
+            passed.append(data)
+        for number in reversed(range(len(self.up))):
+            data = torch.cat([passed[number], self.up[number](data)], 1)
+            data = self.joined[number](data)
+        return self.head(data).permute(0, 2, 3, 1)
+
+
+def _two_convolutions(inputs: int, outputs: int) -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, 3, 1, 1),
+        nn.ReLU(),
+        nn.Conv2d(outputs, outputs, 3, 1, 1),
+        nn.ReLU(),
+    )

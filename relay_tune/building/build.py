@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from relay_tune.arguments import function_argument, whole_number
+from relay_tune.arguments import function_argument
 from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.fixed_sizes import with_fixed_sizes
@@ -14,6 +14,7 @@ from relay_tune.building.planned_ahead import start_early
 from relay_tune.building.primitives import ChooseSchedule
 from relay_tune.building.program_form import fused_module, is_network
 from relay_tune.building.programs import compile_program
+from relay_tune.building.recomputation.limit import MemoryLimit, memory_limit_of
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.size_points import SizePoint, size_points
 from relay_tune.building.workers import BuildWorkers, Compiling
@@ -48,7 +49,7 @@ def build(
     defaults: DefaultSchedules | None = None,
     shapes: InputSizes | Sequence[InputSizes] = (),
     passes: ChosenPasses = STANDARD_PASSES,
-    memory_limit: int | None = None,
+    memory_limit: int | MemoryLimit | None = None,
 ) -> Model:
     """Compile a module's main function.
 
@@ -83,7 +84,7 @@ def build(
         defaults,
         input_sizes(shapes),
         passes,
-        None if memory_limit is None else whole_number(memory_limit, "memory_limit", 0),
+        memory_limit_of(memory_limit),
     )
     typed = infer_types(module)
     type_ = function_type(typed.main)
@@ -111,7 +112,7 @@ class _Compilation:
     defaults: DefaultSchedules | None
     shapes: Sequence[InputSizes]
     passes: ChosenPasses
-    memory_limit: int | None
+    memory_limit: MemoryLimit | None
 
     def program(
         self,

@@ -24,6 +24,7 @@ from relay_tune.building.primitives import (
 )
 from relay_tune.building.program_form import program_kernels, program_regions, waiting_kernels
 from relay_tune.building.program_steps import StepWriter
+from relay_tune.building.recomputation.limit import MemoryLimit
 from relay_tune.building.recomputation.limited_program import (
     CompiledKernels,
     LimitedProgram,
@@ -45,6 +46,7 @@ from relay_tune.codegen.programs.layout_tables import STATIC_COUNT
 from relay_tune.codegen.programs.program_text import program_text
 from relay_tune.codegen.programs.session_object import plain_functions
 from relay_tune.codegen.target import Target
+from relay_tune.first_order.held_tensors import most_held
 from relay_tune.first_order.in_place_outputs import (
     possible_in_place,
     possible_reuses,
@@ -78,14 +80,14 @@ def compile_program(
     primitives: Mapping[Function, Primitive] | None = None,
     pool: CompilerPool | None = None,
     compiling: Compiling | None = None,
-    memory_limit: int | None = None,
+    memory_limit: MemoryLimit | None = None,
 ) -> CompiledFunctions:
     """The compiled program of a fused module; NoNativeCodeError for what has no native form.
 
     `sizes` of open dimensions get code of their own, so do `points`. `defaults` are those that
     `schedules` gives, `compiling` is of this build, and may have begun. `primitives` are
     those of the module, and `pool` compiles them, for callers who build it several times.
-    `memory_limit` is that of the bytes between kernels; InputError where it cannot be kept.
+    `memory_limit` is that of the memory between kernels; InputError where it cannot be kept.
     """
     program = lower_program(module)
     check_kernels(program)
@@ -111,7 +113,7 @@ def compile_program(
         else:
             smaller = SmallerKernels(machine_of(target), threads, accuracy)
             kernels = _limited_kernels(program, primitives, compiled, smaller, memory_limit)
-        code = _ProgramCode(kernels, target, threads, memory_limit)
+        code = _ProgramCode(kernels, target, threads)
         report("compile the program")
         own_objects = code.objects()
         written = [each.result() for each in kernels.objects.values()]
@@ -129,6 +131,7 @@ class _Kernels:
         codes: of the primitives, by digest.
         objects: their object files.
         is_strained: whether some kernels are others, or run again, for a limit of memory.
+        room: the most bytes for what a region plans, where there is a limit.
     """
 
     program: FirstOrderProgram
@@ -136,6 +139,7 @@ class _Kernels:
     codes: Mapping[str, PrimitiveCode]
     objects: Mapping[str, Future[bytes]]
     is_strained: bool = False
+    room: int | None = None
 
     def in_place(self) -> FirstOrderProgram:
         """The program with results in the memory of what ends there."""
@@ -159,14 +163,20 @@ def _limited_kernels(
     primitives: Mapping[Function, Primitive],
     compiled: _Compile,
     smaller: SmallerKernels,
-    memory_limit: int,
+    memory_limit: MemoryLimit,
 ) -> _Kernels:
     """Kernels whose memory between them is within the limit; InputError where there are none."""
     codes, objects = compiled(_by_digest(primitives))
-    limited = LimitedProgram(program, primitives, codes, smaller.machine, memory_limit)
-    limited, objects = with_room(limited, objects, smaller, compiled)
-    is_strained = limited.codes is not codes or limited.repeats
-    return _Kernels(limited.ordered(), limited.primitives, limited.codes, objects, is_strained)
+    limited = LimitedProgram(program, primitives, codes, smaller.machine, memory_limit.bytes)
+    while True:
+        limited, objects = with_room(limited, objects, smaller, compiled)
+        is_strained = limited.codes is not codes or limited.repeats
+        own = limited.primitives, limited.codes, objects, is_strained, limited.room
+        kernels = _Kernels(limited.ordered(), *own)
+        held = most_held(kernels.in_place()) if memory_limit.with_held else 0
+        if held <= limited.held:
+            return kernels
+        limited = replace(limited, held=held)
 
 
 def _by_digest(primitives: Mapping[Function, Primitive]) -> dict[str, Primitive]:
@@ -189,16 +199,14 @@ def _begun(
 class _ProgramCode:
     """The code of a program whose primitives are written."""
 
-    def __init__(
-        self, kernels: _Kernels, target: Target, threads: int, memory_limit: int | None
-    ) -> None:
+    def __init__(self, kernels: _Kernels, target: Target, threads: int) -> None:
         self._program = program = kernels.in_place()
         self._codes = codes = kernels.codes
         self._target = target
         self._constants = ProgramConstants()
         block = self._constants.block
         self._writer = writer = StepWriter(
-            kernels.primitives, codes, block, target, threads, memory_limit
+            kernels.primitives, codes, block, target, threads, kernels.room
         )
         regions = {
             region: writer.step(region) for region in dict.fromkeys(program_regions(program))
@@ -234,6 +242,7 @@ class _ProgramCode:
             constants=self._constants.block,
             messages=self._text.messages,
             regions=self._writer.titled,
+            held=most_held(self._program),
         )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.arguments import whole_number
+from relay_tune.building.recomputation.limit import MemoryLimit
 from relay_tune.building.work import rough_cycles
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
@@ -31,6 +32,7 @@ from relay_tune.training.random_numbers import without_dropout
 from relay_tune.training.settings import POSITIVE, require_number
 from relay_tune.training.slices_within_limit import slices_within_limit
 from relay_tune.training.statistics import by_batch, for_inference
+from relay_tune.training.summed_slices import ENDS
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.tuning.tuned_build import build
 from relay_tune.typing.infer import infer_types
@@ -58,14 +60,16 @@ class TrainingStep:
         self,
         network: Module,
         program: StepProgram,
-        build_model: Callable[[Module], Model],
+        build_model: Callable[..., Model],
         first: Mapping[str, Array],
+        memory_limit: int | None = None,
     ) -> None:
         self._network = network
         self.program = program
         self._build = build_model
         self._many: dict[bool, tuple[ManySteps, Model]] = {}
-        self.model = build_model(program.module)
+        self._limit = memory_limit
+        self.model = build_model(program.module, memory_limit=self._limit_of_step())
         self.parameters = {name: first[name] for name in program.parameters}
         self.states = {name: _zeros(program.module, name) for name in program.states}
         self.statistics = {name: first[name] for name in program.statistics}
@@ -108,6 +112,24 @@ class TrainingStep:
             self._take(dict(zip(kept, new, strict=True)))
         return np.asarray(losses)
 
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes between its kernels with what slices add up: `memory_limit` limits them."""
+        return self.model.workspace_bytes + self._held()
+
+    def _held(self) -> int:
+        """The bytes that slices hold: sums of gradients, and what is computed before the first."""
+        return self.model.compiled().held if self.program.slices > 1 else 0
+
+    def _limit_of_step(self) -> MemoryLimit | None:
+        if self._limit is None:
+            return None
+        return MemoryLimit(self._limit, with_held=self.program.slices > 1)
+
+    def _limit_of_many(self) -> int | None:
+        """That of the kernels of each step: the loop over steps holds parameters, too."""
+        return None if self._limit is None else self._limit - self._held()
+
     def many_steps(self, ordered: bool = False) -> Module:
         """The program of `run_many`, with or without an order; `rt.tune` tunes it as any other."""
         return many_steps(self.program, ordered).module
@@ -115,7 +137,7 @@ class TrainingStep:
     def _many_steps(self, ordered: bool) -> tuple[ManySteps, Model]:
         if ordered not in self._many:
             many = many_steps(self.program, ordered)
-            self._many[ordered] = many, self._build(many.module)
+            self._many[ordered] = many, self._build(many.module, memory_limit=self._limit_of_many())
         return self._many[ordered]
 
     def _take(self, arrays: Mapping[str, Array]) -> None:
@@ -130,7 +152,10 @@ class TrainingStep:
         return self._cycles() < WORTH * other._cycles()
 
     def _cycles(self) -> float:
-        """About what the kernels of a slice take, for each slice: the first and the last differ."""
+        """About what the kernels of all slices take.
+
+        Two are one region; of more, the first and the last differ from those of the loop.
+        """
         compiled = self.model.compiled()
         machine = machine_of(compiled.target)
         regions = ([each.work for each in region.steps] for region in compiled.regions)
@@ -138,6 +163,8 @@ class TrainingStep:
             sum(rough_cycles(work, machine) for work in each if work is not None)
             for each in regions
         ]
+        if self.program.slices <= ENDS:
+            return sum(taken)
         of_slices = [cycles for cycles in taken if 2 * cycles >= max(taken)]
         return self.program.slices * sum(of_slices) / max(len(of_slices), 1)
 
@@ -226,23 +253,21 @@ def step(
         threads: of each step; by default all processors of this process.
         accuracy: "exact", "fast" or "relaxed"; see `rt.build`.
         memory_limit: the most bytes for activations and all else between kernels; see `rt.build`.
-            Gradients that are added up over slices are beside it.
+            Gradients that are added up over slices are in it.
 
     Raises InputError where these do not fit, RelayError where there is no derivative.
     """
     chosen = SGD() if optimiser is None else optimiser
     _check_options(chosen, clip, seed)
     trained = by_batch(network) if batch_statistics else network
-    build_model = partial(
-        build, log=log, threads=threads, accuracy=accuracy, memory_limit=memory_limit
-    )
+    build_model = partial(build, log=log, threads=threads, accuracy=accuracy)
 
     def program(count: int) -> StepProgram:
         return step_program(trained, loss, chosen, parameters, target, clip, seed, count)
 
     def made(each: StepProgram) -> TrainingStep:
         values = _first_values(trained, each, parameters)
-        return TrainingStep(trained, each, build_model, values)
+        return TrainingStep(trained, each, build_model, values, memory_limit)
 
     if memory_limit is None or slices is not None:
         return made(program(1 if slices is None else whole_number(slices, "slices", 1)))

@@ -43,6 +43,9 @@ from relay_tune.training.slices import SlicedLoss
 FUNCTION = "slices"
 """The function that adds up, if no other one is called so."""
 
+ENDS = 2
+"""Slices that are none of the loop's: the first, and the last."""
+
 Following = Callable[[Sequence[Expr]], Expr]
 """What follows a slice, of its loss and gradients."""
 
@@ -84,7 +87,8 @@ def summed_slices(
     for var, whole in reversed(sliced.whole):
         renamed = rewrite(whole, lambda e: params[e.name] if isinstance(e, Var) else e)
         value = Let(bound[var.name], renamed, value)
-    return SummedSlices({loop.name: loop.function(inner)}, value, loop.returned)
+    functions = {loop.name: loop.function(inner)} if loop.is_needed else {}
+    return SummedSlices(functions, value, loop.returned)
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,11 @@ class _Loop:
     parts: int
 
     @property
+    def is_needed(self) -> bool:
+        """Whether there are slices between the first and the last one."""
+        return self.parts > ENDS
+
+    @property
     def sums(self) -> tuple[TensorType, ...]:
         """The types of what is added up: gradients in at least 32 bits."""
         loss, gradients = self.result.fields
@@ -120,7 +129,11 @@ class _Loop:
     def value(self, given: Sequence[Expr]) -> Expr:
         """The first slice, the loop over the next ones, and the last slice."""
         first = self._slice(
-            _integer(0), given, lambda parts: self._again(_integer(1), given, parts)
+            _integer(0),
+            given,
+            lambda parts: (
+                self._again(_integer(1), given, parts) if self.is_needed else _as_returned(parts)
+            ),
         )
         so_far = _variable("so_far", self.returned)
         loss, gradients = _fields(so_far)

@@ -13,6 +13,7 @@ from relay_tune.building.build import build as build_model
 from relay_tune.building.chosen_passes import ChosenPasses
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.input_sizes import InputSizes
+from relay_tune.building.recomputation.limit import MemoryLimit
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.codegen.target import Target, target_argument
 from relay_tune.codegen.version import CODE_VERSION
@@ -118,7 +119,7 @@ def build(
     shapes: InputSizes | Sequence[InputSizes] = (),
     pipeline: Pipeline | str | None = None,
     verify: str | None = None,
-    memory_limit: int | None = None,
+    memory_limit: int | MemoryLimit | None = None,
 ) -> Model:
     """Compile a module's main function for a machine.
 

@@ -89,6 +89,7 @@ class LimitedProgram:
         codes: of the primitives, by digest.
         machine: that kernels take their time on.
         limit: the most bytes.
+        held: those of them that functions hold while a region runs.
     """
 
     program: FirstOrderProgram
@@ -96,6 +97,12 @@ class LimitedProgram:
     codes: Mapping[str, PrimitiveCode]
     machine: Machine
     limit: int
+    held: int = 0
+
+    @property
+    def room(self) -> int:
+        """The most bytes for what a region plans."""
+        return max(self.limit - self.held, 0)
 
     def ordered(self) -> FirstOrderProgram:
         """The program with its kernels in such an order, some of them several times.
@@ -105,7 +112,7 @@ class LimitedProgram:
         found: dict[Region, Region] = {}
         for each in self._sequences:
             if each.sequence is None:
-                raise _too_little(each.steps, self.limit)
+                raise _too_little(each.steps, self.limit, self.held)
             replaced = each.steps.replaced(each.sequence)
             found[each.region] = with_sequence(each.roomy, each.sequence, replaced)
         functions = {n: _with(f, found) for n, f in self.program.functions.items()}
@@ -116,7 +123,7 @@ class LimitedProgram:
         """Whether some kernels run several times."""
         return any(len(each.sequence or ()) > len(each.steps.steps) for each in self._sequences)
 
-    def room(self, share: float) -> dict[str, int]:
+    def room_for_kernels(self, share: float) -> dict[str, int]:
         """The room of kernels that have too little of it for themselves, by digest.
 
         Only of regions for which no order is found, and a `share` of what there is.
@@ -126,7 +133,7 @@ class LimitedProgram:
             if each.sequence is not None:
                 continue
             runs, steps = each.region.runs, each.steps
-            crowded = room_for_kernels(runs, self.primitives, steps, self.limit, share)
+            crowded = room_for_kernels(runs, self.primitives, steps, self.room, share)
             for digest, room in crowded:
                 found[digest] = min(found.get(digest, room), room)
         return found
@@ -139,7 +146,7 @@ class LimitedProgram:
             steps = steps_of(roomy, self._described)
             if steps is None:
                 raise _not_known(kernel_words(region.runs[0].function))
-            sequence = sequence_within(steps, self.limit)
+            sequence = sequence_within(steps, self.room)
             found.append(_Sequence(region, roomy, steps, sequence))
         return found
 
@@ -167,7 +174,7 @@ def with_room(
     """
     own = limited.primitives
     for share in SHARES:
-        room = limited.room(share)
+        room = limited.room_for_kernels(share)
         others = smaller.of(own, limited.codes, room)
         codes, more = compiled({each.key.digest: each for each in others.values()})
         objects = {**objects, **more}
@@ -191,8 +198,8 @@ def _with(function: FirstOrderFunction, regions: Mapping[Region, Region]) -> Fir
     return replace(function, blocks=tuple(blocks))
 
 
-def _too_little(steps: Steps, limit: int) -> MemoryLimitError:
-    least = least_limit(steps)
+def _too_little(steps: Steps, limit: int, held: int) -> MemoryLimitError:
+    least = held + least_limit(steps)
     error = MemoryLimitError(
         f"The memory between the kernels cannot be limited to {limit:,} bytes; the least limit "
         f"that was found is {least:,}.",

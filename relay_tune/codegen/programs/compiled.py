@@ -40,6 +40,7 @@ class CompiledFunctions(CompiledCode):
         messages: what the program's own errors say, in the order of their numbers.
         regions: the kernels that run together, or by themselves.
         is_strained: whether a limit of memory has some kernels run again, or had others chosen.
+        held: the most bytes of tensors that functions hold while a region runs, as loops do.
     """
 
     program: FirstOrderProgram
@@ -47,6 +48,7 @@ class CompiledFunctions(CompiledCode):
     messages: tuple[str, ...]
     regions: tuple[CompiledRegion, ...] = ()
     is_strained: bool = False
+    held: int = 0
 
     @property
     def workspace_bytes(self) -> int:
