@@ -142,20 +142,23 @@ class _Run:
     def _forget(self, value: int) -> set[int]:
         """Forget costs and uses that depend on whether a value is there; those of which values.
 
-        These are itself and what is there and is computed from it, or it from them, by what is not.
+        These are itself and what is there and is computed from it, or it from them, by what is not
+        any more; what never was there has no part in that.
         """
         found: set[int] = {value}
+        writers = self._steps.writer
         for follow in (self._parents, self._children):
             open_ = [value]
             seen = {value}
             while open_:
                 for each in follow[open_.pop()]:
-                    if each not in seen:
-                        seen.add(each)
-                        if each in self._there:
-                            found.add(each)
-                        else:
-                            open_.append(each)
+                    if each in seen:
+                        continue
+                    seen.add(each)
+                    if each in self._there:
+                        found.add(each)
+                    elif writers[each] is None or writers[each] in self._ran:
+                        open_.append(each)
         for each in found:
             self._costs.pop(each, None)
             self._next_uses.pop(each, None)
