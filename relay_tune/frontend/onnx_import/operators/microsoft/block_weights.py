@@ -50,11 +50,11 @@ def translate_matmul_n_bits(node: OnnxNode, build: Builder) -> Expr:
     if blocks * block != size:
         numbers = part(build, numbers, 1, 0, -(-size * bits // 8))
     scales = build.call("reshape", node.input(2), newshape=(rows, blocks))
-    zeros = _zero_points(build, node.optional(3), (rows, blocks), bits)
+    zeros = zero_points(build, node.optional(3), (rows, blocks), bits)
     if node.optional(4) is not None:
         groups = _groups(node.input(4), size, blocks)
         order = np.argsort(groups, kind="stable")
-        digits = part(build, _unpacked(build, numbers, bits), 1, 0, size)
+        digits = part(build, unpacked(build, numbers, bits), 1, 0, size)
         if not np.array_equal(groups[order], np.arange(size) // block):
             weights = _weights_of_groups(build, (digits, scales, zeros), groups)
             return _product(node, build, data, cast_to(build, weights, dtype_of(data)))
@@ -70,7 +70,7 @@ def translate_matmul_n_bits(node: OnnxNode, build: Builder) -> Expr:
         block=block,
         size=size,
         out_dtype=dtype_of(data),
-        activations="int8" if _level(node) == ROUNDED_TO_BYTES else "",
+        activations=activations_of_level(node),
     )
     return _product(node, build, data, weights)
 
@@ -109,12 +109,12 @@ def _weights_of_groups(
     return build.call("multiply", build.call("subtract", wide, offset), scale)
 
 
-def _level(node: OnnxNode) -> int:
-    """How precise the data of a product have to be."""
+def activations_of_level(node: OnnxNode) -> str:
+    """What products may round their data to; see `qnn.dequantize_blocks`."""
     level = node.integer("accuracy_level", 0)
     if not 0 <= level <= ROUNDED_TO_BYTES:
         raise UnsupportedOperatorError(f"there is no accuracy_level {level}.")
-    return level
+    return "int8" if level == ROUNDED_TO_BYTES else ""
 
 
 def _check_shape(data: Expr, wanted: tuple[int, ...]) -> None:
@@ -122,7 +122,7 @@ def _check_shape(data: Expr, wanted: tuple[int, ...]) -> None:
         raise ModelError(f"the weights have the shape {static_shape(data)} instead of {wanted}.")
 
 
-def _unpacked(build: Builder, data: Expr, bits: int) -> Expr:
+def unpacked(build: Builder, data: Expr, bits: int) -> Expr:
     """The numbers in bytes, those in the low bits first, along the last axis."""
     if bits == 8:
         return data
@@ -139,7 +139,7 @@ def _packed(digits: Expr, bits: int) -> Expr:
     return weight(packed_numbers(digits.data, bits))
 
 
-def _zero_points(build: Builder, given: Expr | None, shape: tuple[int, int], bits: int) -> Expr:
+def zero_points(build: Builder, given: Expr | None, shape: tuple[int, int], bits: int) -> Expr:
     """The zero point of each block, [N, blocks]: packed as the weights are, or as it is."""
     rows, blocks = shape
     if given is None:
@@ -147,7 +147,7 @@ def _zero_points(build: Builder, given: Expr | None, shape: tuple[int, int], bit
     if dtype_of(given) != "uint8":
         return build.call("reshape", given, newshape=shape)
     packed = build.call("reshape", given, newshape=(rows, -(-blocks * bits // 8)))
-    return part(build, _unpacked(build, packed, bits), 1, 0, blocks)
+    return part(build, unpacked(build, packed, bits), 1, 0, blocks)
 
 
 def translate_gather_block_quantized(node: OnnxNode, build: Builder) -> Expr:
@@ -179,10 +179,10 @@ def translate_gather_block_quantized(node: OnnxNode, build: Builder) -> Expr:
         return part(build, numbers, row, 0, size)
 
     dtype = dtype_of(node.input(2))
-    wide = cast_to(build, _unpacked(build, chosen(data), bits), dtype)
+    wide = cast_to(build, unpacked(build, chosen(data), bits), dtype)
     zero = node.optional(3)
     if zero is not None:
-        offsets = cast_to(build, _unpacked(build, chosen(zero), bits), dtype)
+        offsets = cast_to(build, unpacked(build, chosen(zero), bits), dtype)
         wide = build.call("subtract", wide, spread(offsets))
     elif middle := _middle(kind, bits):
         wide = shifted(build, wide, -middle)

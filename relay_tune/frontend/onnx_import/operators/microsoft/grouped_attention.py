@@ -22,14 +22,13 @@ from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
 from relay_tune.ir.expr import Expr
 
 _REFUSED_INPUTS = {
-    11: "head_sink",
     12: "k_scale",
     13: "v_scale",
     14: "q_norm_weight",
     15: "k_norm_weight",
     16: "query_seqlens",
 }
-_REFUSED_FLAGS = ("smooth_softmax", "sliding_window_cache", "qk_output")
+_REFUSED_FLAGS = ("sliding_window_cache", "qk_output")
 
 
 def translate_group_query_attention(node: OnnxNode, build: Builder) -> list[Expr | None]:
@@ -56,7 +55,7 @@ def translate_group_query_attention(node: OnnxNode, build: Builder) -> list[Expr
     shared = (query, repeated_heads(build, key, heads), repeated_heads(build, value, heads))
     mask = _biased(build, _mask(node, build, own, key), node.optional(10), key)
     scale, softcap = node.number("scale", 0.0), node.number("softcap", 0.0)
-    result, _ = attend(build, shared, scale, mask, softcap)
+    result, _ = attend(build, shared, scale, mask, softcap, _sink(node, build, heads))
     return [join_heads(build, result), key, value]
 
 
@@ -92,6 +91,15 @@ def _projections(node: OnnxNode, build: Builder) -> tuple[Expr, Expr, Expr]:
         split_heads(build, key, shared),
         split_heads(build, value, shared),
     )
+
+
+def _sink(node: OnnxNode, build: Builder, heads: int) -> Expr | None:
+    """A score beside those of the keys: one of each head, or 0 where the softmax is smooth."""
+    given = node.optional(11)
+    if given is not None:
+        return build.call("reshape", given, newshape=(heads, 1, 1))
+    is_smooth = node.integer("smooth_softmax", 0) > 0
+    return build.filled((1, 1, 1), 0, dtype_of(node.input(0))) if is_smooth else None
 
 
 def _keys_before(build: Builder, query: Expr, lengths: Expr, total: Expr) -> Expr:

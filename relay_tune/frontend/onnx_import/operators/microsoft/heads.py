@@ -62,8 +62,12 @@ def attend(
     scale: float,
     bias: Expr | None = None,
     softcap: float = 0.0,
+    sink: Expr | None = None,
 ) -> tuple[Expr, Expr]:
-    """softmax(scale q k^T + bias) v, and the softmax; `scale` 0 stands for 1 / sqrt(size)."""
+    """softmax(scale q k^T + bias) v, and the softmax; `scale` 0 stands for 1 / sqrt(size).
+
+    `sink`, [heads, 1, 1], is one more score of each row, of a key whose value is 0.
+    """
     query, key, value = heads
     factor = scale or 1 / sqrt(static_dim(shape_of(query)[3]))
     turned = build.call("transpose", key, axes=(0, 1, 3, 2))
@@ -73,8 +77,20 @@ def attend(
         scores = scaled(build, limited, softcap)
     if bias is not None:
         scores = build.call("add", scores, cast_to(build, bias, dtype_of(scores)))
-    weights = build.call("nn.softmax", scores, axis=3)
+    if sink is None:
+        weights = build.call("nn.softmax", scores, axis=3)
+    else:
+        weights = _softmax_beside(build, scores, cast_to(build, sink, dtype_of(scores)))
     return matrix_product(build, weights, value), weights
+
+
+def _softmax_beside(build: Builder, scores: Expr, sink: Expr) -> Expr:
+    """The softmax of each row and one more score, without the weight of that one."""
+    top = build.call("maximum", build.call("max", scores, axis=(3,), keepdims=True), sink)
+    parts = build.call("exp", build.call("subtract", scores, top))
+    total = build.call("sum", parts, axis=(3,), keepdims=True)
+    total = build.call("add", total, build.call("exp", build.call("subtract", sink, top)))
+    return build.call("divide", parts, total)
 
 
 def rotated(build: Builder, data: Expr, tables: tuple[Expr, Expr], interleaved: bool) -> Expr:

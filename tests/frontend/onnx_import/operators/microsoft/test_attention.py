@@ -168,3 +168,19 @@ def test_one_program_serves_prompts_and_caches_of_any_size(node_model: NodeModel
             assert found.shape == each.shape
             held = slice(past + new)  # what is behind is not defined
             np.testing.assert_array_equal(found[:, :, held], each[:, :, held])
+
+
+def test_grouped_attention_beside_a_sink(check_node: Check) -> None:
+    inputs, options = grouped(4, 1, 4, local_window_size=3, domain="com.microsoft")
+    nothing = (None,) * 4
+    sink = {11: floats(HEADS) * 4}
+    for constants, smooth in ((sink, 0), ({}, 1)):
+        check_node(
+            "GroupQueryAttention",
+            *inputs,
+            *(*nothing, None)[: 5 * len(constants)],
+            against="onnxruntime",
+            constants=constants,
+            smooth_softmax=smooth,
+            **options,
+        )
