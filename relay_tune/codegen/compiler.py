@@ -6,11 +6,17 @@ stays at level 1: measured, this gives the speed of -O3 at a quarter of the time
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container
 from functools import cache
 
 import llvmlite.binding as llvm
 
-from relay_tune.codegen.llvm_modules import initialize_llvm, parsed_module, run_passes
+from relay_tune.codegen.llvm_modules import (
+    initialize_llvm,
+    inline_parts,
+    parsed_module,
+    run_passes,
+)
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError
 
@@ -29,12 +35,7 @@ def _target_machine(target: Target, position_independent: bool) -> llvm.TargetMa
 
 def compile_text(text: str, target: Target) -> bytes:
     """The object file of an LLVM module; raises BuildError if LLVM rejects it."""
-    machine = _target_machine(target, True)
-    try:
-        with parsed_module(text) as module:
-            return bytes(machine.emit_object(module))
-    except RuntimeError as error:
-        raise _rejected(error) from error
+    return _compiled(text, target, lambda module, machine: None)
 
 
 def compile_optimized(text: str, target: Target) -> bytes:
@@ -43,10 +44,25 @@ def compile_optimized(text: str, target: Target) -> bytes:
     Those of level 1: programs run as fast as after level 2, which takes half as long again.
     """
     llvm.initialize_native_asmparser()  # stacks are switched in assembly
+    return _compiled(text, target, lambda module, machine: run_passes(module, machine, 1))
+
+
+def compile_inlined(text: str, target: Target, apart: Container[str]) -> bytes:
+    """The object file of an LLVM module whose internal functions become parts of their callers.
+
+    That is what LLVM's own passes come to where there are few calls, in a third of their time or
+    less. Functions that are `apart` stay by themselves: each caller would have a copy.
+    """
+    return _compiled(text, target, lambda module, machine: inline_parts(module, machine, apart))
+
+
+def _compiled(
+    text: str, target: Target, prepare: Callable[[llvm.ModuleRef, llvm.TargetMachine], None]
+) -> bytes:
     machine = _target_machine(target, True)
     try:
         with parsed_module(text) as module:
-            run_passes(module, machine, 1)
+            prepare(module, machine)
             return bytes(machine.emit_object(module))
     except RuntimeError as error:
         raise _rejected(error) from error

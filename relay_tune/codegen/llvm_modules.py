@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from functools import cache
 
@@ -29,9 +29,50 @@ def parsed_module(text: str) -> Iterator[llvm.ModuleRef]:
 
 def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, speed_level: int) -> None:
     """Run the passes of an optimisation level (0 to 3) over a module, in place."""
+    _run(module, machine, speed_level, lambda builder: builder.getModulePassManager())
+
+
+def inline_parts(
+    module: llvm.ModuleRef, machine: llvm.TargetMachine, apart: Container[str]
+) -> None:
+    """Put internal functions into those that call them, in place; what nobody calls is dropped.
+
+    before:  define internal i64 @part(i64 %x) { .. }    define i64 @whole(i64 %x) { call @part .. }
+    after:   define i64 @whole(i64 %x) { .. }
+
+    Functions whose names are `apart`, or that are `noinline`, stay. Afterwards blocks that follow
+    each other are one.
+    """
+    for function in module.functions:
+        is_part = function.linkage == llvm.Linkage.internal and not function.is_declaration
+        if is_part and function.name not in apart and not _is_noinline(function):
+            function.add_function_attribute("alwaysinline")
+    _run(module, machine, 0, _inlining)
+
+
+def _is_noinline(function: llvm.ValueRef) -> bool:
+    return any(b"noinline" in each for each in function.attributes)
+
+
+def _inlining(_: llvm.PassBuilder) -> llvm.ModulePassManager:
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()  # of what is included many parts serve others
+    passes.add_always_inliner_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.add_simplify_cfg_pass()
+    return passes
+
+
+def _run(
+    module: llvm.ModuleRef,
+    machine: llvm.TargetMachine,
+    speed_level: int,
+    make: Callable[[llvm.PassBuilder], llvm.ModulePassManager],
+) -> None:
+    """Run the passes that `make` gives over a module, in place."""
     options = llvm.create_pipeline_tuning_options(speed_level=speed_level)
     with options, llvm.create_pass_builder(machine, options) as builder:
-        passes = builder.getModulePassManager()
+        passes = make(builder)
         try:
             passes.run(module, builder)
         finally:

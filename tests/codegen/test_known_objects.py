@@ -57,10 +57,11 @@ def test_a_second_build_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     module = rt.parse("def @main(%x: Tensor[(3, 5), float32]) { nn.relu(nn.softmax(%x)) }")
     first = rt.build(module, threads=1)
 
-    def never(text: str, target: object) -> bytes:
+    def never(text: str, *_: object) -> bytes:
         raise AssertionError(text)
 
     monkeypatch.setattr(programs, "compile_text", never)
+    monkeypatch.setattr(programs, "compile_inlined", never)
     monkeypatch.setattr(programs, "compile_optimized", never)
     monkeypatch.setattr(workers, "compile_text", never)
     x = np.random.default_rng(0).standard_normal((3, 5), np.float32)

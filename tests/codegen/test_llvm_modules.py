@@ -2,12 +2,12 @@ import gc
 import sys
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import pytest
 
 from relay_tune.codegen.compiler import compile_optimized, compile_text
+from relay_tune.codegen.llvm_modules import initialize_llvm, inline_parts, parsed_module
 from relay_tune.codegen.target import native_target
-
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for its memory")
 
 LOOP = """\
 define i64 @loop{number}(i64 %n) {{
@@ -46,7 +46,53 @@ def grown_kilobytes(compiled):
     return sizes[1] - sizes[0]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for its memory")
 @pytest.mark.parametrize("compiled", [compile_optimized, compile_text])
 def test_modules_leave_nothing_behind(compiled):
     """What is left behind is left each time; a heap that grows once is none of it."""
     assert any(grown_kilobytes(compiled) < 500 for _ in range(4))
+
+
+PARTS = """\
+define internal i64 @part(i64 %x) {
+  %y = call i64 @inner(i64 %x)
+  ret i64 %y
+}
+define internal i64 @inner(i64 %x) {
+  %y = add i64 %x, 1
+  ret i64 %y
+}
+define internal i64 @unused(i64 %x) {
+  ret i64 %x
+}
+define internal i64 @cold(i64 %x) noinline {
+  ret i64 %x
+}
+define internal i64 @apart(i64 %x) {
+  %y = call i64 @part(i64 %x)
+  ret i64 %y
+}
+define i64 @whole(i64 %x) {
+  %a = call i64 @part(i64 %x)
+  %b = call i64 @cold(i64 %a)
+  %c = call i64 @apart(i64 %b)
+  %d = call i64 @apart(i64 %c)
+  %e = call i64 @once(i64 %d) alwaysinline
+  ret i64 %e
+}
+define internal i64 @once(i64 %x) {
+  %y = call i64 @apart(i64 %x)
+  ret i64 %y
+}
+"""
+
+
+def test_parts_are_inlined_but_those_that_stay_apart():
+    initialize_llvm()
+    machine = llvm.Target.from_triple(native_target().triple).create_target_machine()
+    with parsed_module(PARTS) as module:
+        inline_parts(module, machine, {"apart", "once"})
+        module.verify()
+        assert {each.name for each in module.functions} == {"whole", "cold", "apart"}
+        (apart,) = (each for each in module.functions if each.name == "apart")
+        assert "add i64" in str(apart) and "call" not in str(apart)

@@ -57,7 +57,8 @@ def entry_text(symbol: str, entry: EntryPoint, module: ModuleWriter) -> str:
         for kind, parameter in zip(inputs, function.parameters, strict=True)
     ]
     arguments = pass_arguments(inputs, values, objects)
-    call = f'call tailcc {result_type(outputs)} @"{entry.function}"(ptr %session{arguments})'
+    called = f'{result_type(outputs)} @"{entry.function}"(ptr %session{arguments})'
+    call = f"call tailcc {called} alwaysinline"
     writer.line(f"%result = {call}" if outputs else call)
     writer.line("call void @run_queue(ptr %session)")
     _write_results(outputs, set(function.results_in_place.values()), objects)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
+from relay_tune.building import programs
 from relay_tune.building.build import build
 from relay_tune.building.program_form import program_module
 from relay_tune.building.programs import compile_program
+from relay_tune.codegen.known_objects import KnownObjects
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.session_object import (
     object_functions,
@@ -47,6 +51,23 @@ def test_the_code_of_sessions_is_the_same_for_all_programs() -> None:
 def test_plain_programs_share_the_code_of_stack_queue_and_counts(text: str, is_plain: bool) -> None:
     shared = plain_functions(native_target())
     assert [each is shared for each in compiled(text).objects].count(True) == is_plain
+
+
+@pytest.mark.parametrize(("text", "is_plain"), [(NETWORK, True), (CALLS, False), (LISTS, False)])
+def test_functions_of_plain_programs_are_inlined_without_other_passes(
+    monkeypatch: pytest.MonkeyPatch, text: str, is_plain: bool
+) -> None:
+    run: list[str] = []
+
+    def noted(name: str) -> Callable[..., bytes]:
+        compile_ = getattr(programs, name)
+        return lambda *arguments: run.append(name) or compile_(*arguments)
+
+    monkeypatch.setattr(programs, "PROGRAMS", KnownObjects(0))
+    for name in ("compile_inlined", "compile_optimized"):
+        monkeypatch.setattr(programs, name, noted(name))
+    compiled(text)
+    assert run == ["compile_inlined" if is_plain else "compile_optimized"]
 
 
 def test_plain_programs_and_others_run_beside_each_other() -> None:
