@@ -2,7 +2,9 @@
 
 Each slice reads all weights again, but a step of fewer slices may have to compute some results
 again, or to have kernels that need less memory and more time. So where a limit has changed what a
-whole batch or slices run, more slices are built as well, as long as their estimate is better.
+whole batch or slices run, more slices are built as well, up to those that it does not change, or
+until two in a row seem to be no faster: two slices that compute again may be slower than a whole
+batch that does, and four that need not be faster than both.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from relay_tune.ir.expr import Var
 from relay_tune.training.slices import divisors, samples_of
 
 Step = TypeVar("Step")
+
+MOST_SLOWER = 2
+"""So many steps in a row that seem to be no faster end the search."""
 
 
 def slices_within_limit(
@@ -37,7 +42,7 @@ def slices_within_limit(
     best: Step | None = None
     error: MemoryLimitError | None = None
     counts, reason = _counts(batch)
-    tried, least = 1, 0
+    tried, least, slower = 1, 0, 0
     for count in counts:
         if error is not None and best is None and count * error.limit < tried * least:
             continue
@@ -53,10 +58,10 @@ def slices_within_limit(
                 raise
             reason = other.message
             break
-        if best is not None and not is_faster(step, best):
-            break
-        best = step
-        if not is_strained(step):
+        is_better = best is None or is_faster(step, best)
+        best = step if best is None or is_better else best
+        slower = 0 if is_better else slower + 1
+        if not is_strained(step) or slower == MOST_SLOWER:
             break
     if best is not None:
         return best

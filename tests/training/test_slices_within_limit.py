@@ -65,11 +65,12 @@ def test_slices_are_taken_where_the_whole_batch_has_slow_kernels() -> None:
 
 
 def test_more_slices_are_taken_as_long_as_they_are_faster() -> None:
-    steps = Steps({1: least(150), 2: 1.0, 3: 0.7, 4: 0.9})
-    assert steps.chosen(2, 3, 4) == 3
-    assert steps.built == [1, 2, 3, 4]
+    steps = Steps({1: least(150), 2: 1.0, 3: 0.7, 4: 0.9, 6: 0.8})
+    assert steps.chosen(2, 3, 4, 6) == 3
+    assert steps.built == [1, 2, 3, 4, 6]
     assert Steps({1: least(150), 2: 1.0, 3: 0.8}).chosen(2) == 3
-    assert Steps({1: least(150), 2: 1.0, 3: 1.1}).chosen(2, 3) == 2
+    assert Steps({1: least(150), 2: 1.0, 3: 1.1}).chosen(2) == 2
+    assert Steps({1: 1.0, 2: 1.1, 3: 0.8}).chosen(1, 2) == 3  # two still compute again
 
 
 def test_slices_that_cannot_be_enough_are_not_tried() -> None:
