@@ -114,12 +114,13 @@ def growth(path: Path) -> int:
     """
     step = ExportedStep.loaded(path)
     PAGES.write_text(FROM_NOW_ON)
-    before, files = _bytes_of("VmRSS"), _bytes_of("RssFile")
+    before, files = _bytes_of("VmRSS"), _bytes_of("RssFile") + _bytes_of("RssShmem")
     moved = 0
     for _ in range(RUNS):
         step()
         moved = max(moved, step.moved)
-    return _bytes_of("VmHWM") - before - (_bytes_of("RssFile") - files) - moved
+    read = _bytes_of("RssFile") + _bytes_of("RssShmem") - files
+    return _bytes_of("VmHWM") - before - read - moved
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@ determines are read directly, others are summed over first:
 
     y[i, j] = sum over k of a[i, k] * b[k, j]
     adjoint of a at (i, k): sum over j of d[i, j] * b[k, j]
+
+Sums of few points, as those of a pool's windows that move by two, are written out where they are
+read: no phase of the adjoint is stored and read again.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce as fold
 from itertools import product
+from math import prod
 
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.affine import constant, variable
@@ -26,7 +30,7 @@ from relay_tune.tensor.derivative.inverse import (
     window_place,
     without_divisions,
 )
-from relay_tune.tensor.derivative.padded import Windowed, made_safe
+from relay_tune.tensor.derivative.padded import Windowed, made_safe, masked
 from relay_tune.tensor.derivative.scalar_adjoints import Guarded, summed
 from relay_tune.tensor.derivative.scatter import scattered
 from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, binary, literal, reduce, select
@@ -37,8 +41,14 @@ from relay_tune.tensor.tensor import Computed, compute
 MOST_SUMS = 64
 """So many sums are written at most, one for each phase of windows; else the sums are scattered."""
 
+MOST_TERMS = 4
+"""Sums of so many points are written out where each element reads that of its phase."""
+
 Contribution = Callable[[Sequence[Scalar]], Scalar]
 """contribution(indices of an element) -> its share of the adjoint, without a reduction."""
+
+_Part = Callable[[Sequence[Scalar]], Scalar]
+"""part(indices) -> an element of a sum over some points."""
 
 TapChoice = Mapping[Axis, tuple[int, int]]
 Phase = tuple[int, TapChoice]
@@ -116,28 +126,65 @@ class _Sum:
     reduced: tuple[Axis, ...]
     windowed: Windowed
 
+    @property
+    def all_axes(self) -> tuple[Axis, ...]:
+        """The axes of the tensor, of all dimensions."""
+        return tuple(axis for dimension in self.axes for axis in dimension)
+
 
 def _gathered(target: Tensor, inverse: Inverse, value: Scalar) -> Contribution:
     """Sums over points, by phases of windows, of which each element of the target reads its own."""
     sums = [_sum(target, inverse, value, phases) for phases in _phase_choices(inverse)]
-    bodies = made_safe([each.windowed for each in sums])
-    parts: dict[tuple[int, ...], list[Tensor]] = {}
+    parts: dict[tuple[int, ...], list[_Part]] = {}
+    are_short = len(sums) > 1 and all(_is_short(each) for each in sums)
+    windowed = [each.windowed for each in sums]
+    bodies = list(map(masked, windowed)) if are_short else made_safe(windowed)
     for each, body in zip(sums, bodies, strict=True):
-        axes = tuple(axis for dimension in each.axes for axis in dimension)
-        parts.setdefault(each.phases, []).append(
-            Computed(
-                name=f"{target.name}_sum",
-                shape=tuple(axis.extent for axis in axes),
-                dtype=body.dtype,
-                axes=axes,
-                body=reduce("sum", each.reduced, body),
-            )
-        )
+        part = _written_out(each, body) if are_short else _stored(target, each, body)
+        parts.setdefault(each.phases, []).append(part)
 
     def element(places: Sequence[Scalar]) -> Scalar:
         _, coordinates, conditions = _solved(inverse, places)
         joined = _joined(target, inverse, parts, places, coordinates, value.dtype)
         return _where(conditions, joined)
+
+    return element
+
+
+def _stored(target: Tensor, each: _Sum, body: Scalar) -> _Part:
+    """A sum as a tensor, which may be computed by a kernel of its own."""
+    axes = each.all_axes
+    tensor = Computed(
+        name=f"{target.name}_sum",
+        shape=tuple(axis.extent for axis in axes),
+        dtype=body.dtype,
+        axes=axes,
+        body=reduce("sum", each.reduced, body),
+    )
+    return lambda indices: tensor[tuple(indices)]
+
+
+def _is_short(each: _Sum) -> bool:
+    """Whether a sum has so few points that its elements are computed where they are read."""
+    extents = [axis.extent for axis in each.reduced]
+    return all(isinstance(extent, int) for extent in extents) and prod(extents) <= MOST_TERMS
+
+
+def _written_out(each: _Sum, body: Scalar) -> _Part:
+    """A sum as its terms, one behind the other, in the order of the loops."""
+    points = product(*(range(axis.extent) for axis in each.reduced))
+    named = [
+        {
+            axis: expression_of(constant(place))
+            for axis, place in zip(each.reduced, point, strict=True)
+        }
+        for point in points
+    ]
+
+    def element(indices: Sequence[Scalar]) -> Scalar:
+        places = dict(zip(each.all_axes, indices, strict=True))
+        terms = [simplify(body, {**places, **taps}) for taps in named]
+        return fold(lambda left, right: left + right, terms)
 
     return element
 
@@ -197,7 +244,7 @@ def _fresh(axis: Axis, named: dict[Axis, Scalar]) -> Axis:
 def _joined(
     target: Tensor,
     inverse: Inverse,
-    parts: Mapping[tuple[int, ...], Sequence[Tensor]],
+    parts: Mapping[tuple[int, ...], Sequence[_Part]],
     places: Sequence[Scalar],
     coordinates: Sequence[Sequence[Scalar]],
     dtype: str,
@@ -223,8 +270,8 @@ def _joined(
     def chosen(phases: tuple[int, ...]) -> Scalar:
         if len(phases) == len(windows):
             own = parts.get(phases, ())
-            loads: list[Scalar] = [part[indices()] for part in own]
-            return fold(lambda a, b: a + b, loads) if loads else literal(0.0, dtype)
+            found = [part(indices()) for part in own]
+            return fold(lambda a, b: a + b, found) if found else literal(0.0, dtype)
         number, dimension = windows[len(phases)]
         value = chosen((*phases, dimension.period - 1))
         for phase in reversed(range(dimension.period - 1)):

@@ -70,14 +70,15 @@ def made_safe(parts: Sequence[Windowed]) -> list[Scalar]:
     return [
         transform(part.value, moved)
         if part in padding
-        else _masked(part)
+        else masked(part)
         if part in needs_room
         else part.value
         for part in parts
     ]
 
 
-def _masked(part: Windowed) -> Scalar:
+def masked(part: Windowed) -> Scalar:
+    """The value, zero where a window lies outside."""
     value = part.value
     for axis, position in part.windows.items():
         for condition in (binary("ge", position, 0), binary("lt", position, axis.extent)):
