@@ -54,7 +54,7 @@ class Store:
     rows: int
 
 
-NO_STORES: Mapping[int, Store] = MappingProxyType({})
+NO_STORES: Mapping[int, np.ndarray] = MappingProxyType({})
 NOTHING_GIVEN: Mapping[int, RowMemory] = MappingProxyType({})
 
 

@@ -210,7 +210,11 @@ class NativeSession:
         self._rows = np.empty((0, 0), np.int64)
 
     def call(
-        self, inputs: Pointers, outputs: Pointers, threads: int, stores: Sequence[int] = ()
+        self,
+        inputs: Pointers,
+        outputs: Pointers,
+        threads: int,
+        stores: ctypes.Array[ctypes.c_int64] | None = None,
     ) -> None:
         """Run the program on so many threads; RelayError if it fails: all objects are gone.
 
@@ -218,9 +222,8 @@ class NativeSession:
         has room for, and where to put its sizes, or 0.
         """
         self._threads.value = threads
-        table = (ctypes.c_int64 * len(stores))(*stores)
         word = ctypes.c_uint64.from_address(self.address + STORES)
-        word.value = ctypes.addressof(table) if stores else 0
+        word.value = 0 if stores is None else ctypes.addressof(stores)
         status = self.functions.call(self.address, inputs, outputs)
         word.value = 0
         if status != NO_ERROR:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type, unflatten
 from relay_tune.runtime.aligned_memory import aligned_array
 from relay_tune.runtime.call_inputs import address_of, check_open_sizes, checked_array
+from relay_tune.runtime.continuation import Continuation, Link, Words
 from relay_tune.runtime.direct.call import direct_call
 from relay_tune.runtime.direct.callee import session_callee
 from relay_tune.runtime.donation import (
@@ -67,9 +70,13 @@ class ProgramCall:
             if sizes is not None:
                 self._inputs[word + 1] = address_of(sizes)
         self._continued = continued_inputs(entry)
+        self._continuation: Continuation | None = None
         self._in_place = entry.in_place
         self._results = [_Result(type_) for type_ in component_types(self._output)]
         self._plain = _plain_inputs(entry)
+        self._is_flat = isinstance(self._output, TupleType) and not any(
+            isinstance(each, TupleType) for each in self._output.fields
+        )
         self._outputs = (ctypes.c_void_p * len(self._results))()
         words, results = len(self._inputs), len(self._results)
         self.direct = None
@@ -105,6 +112,9 @@ class ProgramCall:
         self, values: Mapping[str, object], rows: Mapping[str, int], threads: int
     ) -> Value:
         """The value for inputs by name where some may become outputs; the lock is held."""
+        value = self._value_of_next(list(values.values()), rows, threads)
+        if value is not None:
+            return value
         donation = Donation(self._continued, values, rows)
         inputs = self._bind(list(values.values()), donation.given)
         stores = donation.stores(inputs)
@@ -121,9 +131,67 @@ class ProgramCall:
             addresses[own[number]] if number in own else result.address(array)
             for number, (result, array) in enumerate(zip(self._results, arrays, strict=True))
         ]
-        self._run(places, threads, words)
+        table = (ctypes.c_int64 * len(words))(*words)
+        self._run(places, threads, table if stores else None)
         donation.end(stores)
-        return self._value(arrays, stores)
+        if stores and not self._in_place:
+            self._continuation = self._continued_by(stores, rows, table)
+        return self._value(arrays, {number: store.array for number, store in stores.items()})
+
+    def _continued_by(
+        self, stores: Mapping[int, Store], rows: Mapping[str, int], words: Words
+    ) -> Continuation:
+        """What the next call may take from one that put results into these stores.
+
+        The table of inputs has their addresses afterwards.
+        """
+        links: list[Link] = []
+        for each in self._continued:
+            if each.output in stores:
+                memory = stores[each.output].memory
+                word, sizes = self._tensor_words[each.place]
+                assert sizes is not None  # along an axis of open size
+                self._inputs[word] = memory.address
+                links.append(Link(each, weakref.ref(memory), sizes))
+        return Continuation(links, list(self._types.values()), rows, words)
+
+    def _value_of_next(
+        self, values: Sequence[object], rows: Mapping[str, int], threads: int
+    ) -> Value | None:
+        """The value of a step behind the last call, which left memory; None if it is no such."""
+        known = self._continuation
+        if known is None or known.rows != rows or not known.are_given(values):
+            return None
+        inputs = self._checked(values, known)
+        step = known.step(inputs)
+        if step is None:
+            return None
+        for place in known.others:
+            word, sizes = self._tensor_words[place]
+            self._inputs[word] = address_of(inputs[place])
+            if sizes is not None:
+                sizes[:] = inputs[place].shape
+        arrays = [result.room() for result in self._results]
+        pairs = zip(self._results, arrays, strict=True)
+        self._run([result.address(array) for result, array in pairs], threads, known.words)
+        step.end()
+        return self._value(arrays, step.arrays)
+
+    def _checked(self, values: Sequence[object], known: Continuation) -> list[np.ndarray]:
+        """The inputs, all of them tensors, of a step whose links are given."""
+        arrays: list[Any] = list(values)
+        opened: list[tuple[np.ndarray, TensorType, str]] = []
+        symbols: dict[Symbol, int] = {}
+        others = set(known.others)
+        for place in known.checked:
+            name, type_, _ = self._parts[place]
+            assert isinstance(type_, TensorType)
+            array = _tensor(arrays[place], type_, name, symbols, place not in others)
+            arrays[place] = array
+            if self._computed_sizes[place]:
+                opened.append((array, type_, name))
+        check_open_sizes(opened, symbols)
+        return arrays
 
     def fill(self, values: Sequence[object], threads: int, arrays: Sequence[np.ndarray]) -> bool:
         """Run the program and have it fill arrays of the outputs' element types.
@@ -158,17 +226,17 @@ class ProgramCall:
         del kept
         return nanoseconds / runs / 1e9
 
-    def _run(self, addresses: Sequence[int], threads: int, stores: Sequence[int] = ()) -> None:
+    def _run(self, addresses: Sequence[int], threads: int, stores: Words | None = None) -> None:
         """Run the program, which writes its outputs to these addresses."""
         self._outputs[:] = [*addresses]
         self._session.call(self._inputs, self._outputs, threads, stores)
 
     def _value(
-        self, arrays: Sequence[np.ndarray], stores: Mapping[int, Store] = NO_STORES
+        self, arrays: Sequence[np.ndarray], stores: Mapping[int, np.ndarray] = NO_STORES
     ) -> Value:
         """The value of a run whose outputs, or the addresses of whose objects, are in arrays.
 
-        Outputs that have a store are there.
+        Outputs that have a store are those arrays.
         """
         if self._plain is not None and not stores and not self._has_cells:
             return tuple(arrays) if isinstance(self._output, TupleType) else arrays[0]
@@ -178,7 +246,7 @@ class ProgramCall:
         components: list[Value] = []
         for number, (result, array) in enumerate(pairs):
             if number in stores:
-                components.append(stores[number].array)
+                components.append(stores[number])
             elif result.is_object:
                 components.append(next(read))
             elif result.open_type is not None:
@@ -190,6 +258,8 @@ class ProgramCall:
             self._session.reset()
         else:
             self._session.release(objects)
+        if self._is_flat:
+            return tuple(components)
         return unflatten(self._output, iter(components))
 
     def _bound(self, values: Sequence[object]) -> list[np.ndarray]:
@@ -205,6 +275,7 @@ class ProgramCall:
 
         Those by whose numbers memory is given lie in it, and need not be contiguous.
         """
+        self._continuation = None  # its table is written over
         if self._plain is not None:
             typed = enumerate(zip(values, self._plain, strict=True))
             return [

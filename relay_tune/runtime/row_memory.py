@@ -89,3 +89,13 @@ class RowMemory(np.ndarray):
         made = np.ndarray(shape, dtype, self, self.start, self.steps)
         self.last = weakref.ref(made)
         return made
+
+
+def take_all(memories: Sequence[RowMemory], rows: Sequence[int]) -> bool:
+    """Take memories, each of which should have so many rows in use; none where one has not."""
+    with _TAKING:
+        if any(memory.used != used for memory, used in zip(memories, rows, strict=True)):
+            return False
+        for memory in memories:
+            memory.used = -1
+        return True

@@ -2,6 +2,8 @@
 
 import shutil
 import subprocess
+import weakref
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from relay_tune.building.build import build
 from relay_tune.errors import InputError
 from relay_tune.ir.parser.parse import parse
+from relay_tune.runtime.continuation import Continuation
 from relay_tune.runtime.load import load
 from relay_tune.runtime.model import Model
 from relay_tune.runtime.row_memory import RowMemory
@@ -75,6 +78,82 @@ def test_a_donated_cache_grows_where_it_is(heads: Model) -> None:
         past, wanted = found[1], expected[1]
         addresses.append(past.ctypes.data)
     assert len(set(addresses)) == 2  # from 2 rows to 72, with room for 64 first
+
+
+@pytest.fixture
+def following(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+    """Whether each call since followed one whose memory it could take at once."""
+    found: list[bool] = []
+    step = Continuation.step
+
+    def noted(self: Continuation, inputs: list[Array]) -> object:
+        made = step(self, inputs)
+        found.append(made is not None)
+        return made
+
+    monkeypatch.setattr(Continuation, "step", noted)
+    yield found
+
+
+def test_a_step_behind_a_step_takes_its_memory_at_once(heads: Model, following: list[bool]) -> None:
+    past = numbers(1, 3, 4, 8)
+    queries = [numbers(1, 3, 1, 8, seed=seed) for seed in range(4)]
+    for q in queries:
+        past = run(heads, q, past, donate={"past": 7})[1]
+    assert following == [True, True, False]  # the last one has no room
+    _, past = run(heads, queries[0], past)  # asks for other room
+    _, past = run(heads, queries[1], past)
+    run(heads, queries[1], numbers(1, 3, 2, 8))
+    wanted = attention(queries[2], past.copy())
+    assert_close(run(heads, queries[2], past), wanted)  # behind a call of another sequence
+    assert following == [True, True, False, True]
+
+
+def test_what_does_not_fit_is_said_behind_a_step_too(heads: Model) -> None:
+    q = numbers(1, 3, 1, 8)
+    _, past = run(heads, q, numbers(1, 3, 4, 8))
+    with pytest.raises(InputError, match="Input 'q' must be"):
+        run(heads, numbers(1, 3, 1, 7), past)
+    held = past.copy()
+    assert_close(run(heads, q, past), attention(q, held))
+
+
+def test_sequences_that_take_turns_keep_apart(heads: Model) -> None:
+    q = numbers(1, 3, 1, 8)
+    caches = wanted = [numbers(1, 3, rows, 8, seed=rows) for rows in (3, 5)]
+    for _ in range(3):
+        caches = [run(heads, q, past)[1] for past in caches]
+        wanted = [attention(q, past)[1] for past in wanted]
+        assert_close(caches, wanted)
+
+
+def test_memory_that_nobody_has_is_let_go(heads: Model) -> None:
+    _, past = run(heads, numbers(1, 3, 1, 8), numbers(1, 3, 4, 8))
+    memory = weakref.ref(past.base)
+    del past
+    assert memory() is None
+    past = numbers(1, 3, 4, 8)
+    assert_close(run(heads, past[:, :, :1], past), attention(past[:, :, :1], past))
+
+
+def test_inputs_whose_sizes_follow_from_the_cache_are_checked_behind_a_step() -> None:
+    model = build(
+        parse("""
+        def @main(%past: Tensor[(n, 4), float32], %x: Tensor[(1, 4), float32],
+                  %mask: Tensor[(n + 1), float32]) {
+          let %all = concatenate((%past, %x), axis=0);
+          (sum(%all * expand_dims(%mask, axis=1), axis=[0]), %all)
+        }"""),
+        threads=1,
+    )
+    past, x = numbers(3, 4), numbers(1, 4, seed=1)
+    for rows in range(4, 8):
+        mask, every = numbers(rows, seed=rows), np.concatenate([past, x])
+        found = model.run({"past": past, "x": x, "mask": mask}, donate=("past",))
+        assert_close(found, [mask @ every, every])
+        past = found[1]
+    with pytest.raises(InputError, match="Input 'mask' must be"):
+        model.run({"past": past, "x": x, "mask": mask}, donate=("past",))
 
 
 def test_rows_that_are_there_are_not_written(heads: Model) -> None:
