@@ -17,6 +17,10 @@ from relay_tune.frontend.onnx_import.operators.convolution import along_axis
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.integer_products import integer_product
 from relay_tune.frontend.onnx_import.operators.microsoft.attention import attended
+from relay_tune.frontend.onnx_import.operators.microsoft.channels_last import (
+    channels_first,
+    channels_last,
+)
 from relay_tune.frontend.onnx_import.operators.microsoft.fused import standard, sum_of
 from relay_tune.frontend.onnx_import.operators.pooling import POOLS
 from relay_tune.frontend.onnx_import.operators.quantization import (
@@ -85,12 +89,10 @@ def _in_its_layout(translate: Translator) -> Translator:
             result = translate(node, build)
             assert isinstance(result, Expr)
             return result
-        spatial = range(1, rank_of(node.input(0)) - 1)
-        channel = spatial.stop
-        first = build.call("transpose", node.input(0), axes=(0, channel, *spatial))
+        first = channels_first(build, node.input(0))
         result = translate(replace(node, inputs=(first, *node.inputs[1:])), build)
         assert isinstance(result, Expr)
-        return build.call("transpose", result, axes=(0, *(axis + 1 for axis in spatial), 1))
+        return channels_last(build, result)
 
     return apply
 

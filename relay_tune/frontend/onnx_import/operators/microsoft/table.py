@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from relay_tune.frontend.onnx_import.operators.microsoft.also_standard import ALSO_STANDARD
 from relay_tune.frontend.onnx_import.operators.microsoft.attention import ATTENTIONS
 from relay_tune.frontend.onnx_import.operators.microsoft.block_weights import BLOCK_WEIGHTS
+from relay_tune.frontend.onnx_import.operators.microsoft.channels_last import CHANNELS_LAST
 from relay_tune.frontend.onnx_import.operators.microsoft.experts import EXPERTS
 from relay_tune.frontend.onnx_import.operators.microsoft.fused import FUSIONS
 from relay_tune.frontend.onnx_import.operators.microsoft.grouped_attention import (
@@ -22,5 +23,6 @@ MICROSOFT: Mapping[str, Translator] = {
     **BLOCK_WEIGHTS,
     **ALSO_STANDARD,
     **EXPERTS,
+    **CHANNELS_LAST,
     "GroupQueryAttention": translate_group_query_attention,
 }
