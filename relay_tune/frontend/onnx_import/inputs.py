@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from typing import Any
 
 from onnx import GraphProto
 
 from relay_tune.arguments import wrong_type
-from relay_tune.errors import FIX_SIZES, InputError, ModelError
+from relay_tune.errors import FIX_SIZES, InputError, ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.declared_types import (
     MAXIMUM_DIM,
     declared_size,
     declared_value_type,
 )
 from relay_tune.frontend.onnx_import.model import checked_text
+from relay_tune.frontend.onnx_import.node_order import names_read
 from relay_tune.frontend.onnx_import.refusals import Refusals
 from relay_tune.frontend.onnx_import.tensor import MAXIMUM_RANK
 from relay_tune.frontend.onnx_import.types import storage_name
@@ -37,7 +39,7 @@ def parameters(
     """A typed variable for each input of the graph that no weight of the file fills.
 
     `shapes` gives sizes to inputs by name; a symbol that gets a size gets it in all inputs. Inputs
-    of types that are not supported are noted in `refusals` and left out.
+    of types that are not supported are left out, and noted in `refusals` if something reads them.
     Raises ModelError for a malformed input, InputError where `shapes` does not fit.
     """
     declared = {name: value for name, value in _inputs(graph) if name not in constant_names}
@@ -51,8 +53,10 @@ def parameters(
     sizes = {name: _sizes(name, shape) for name, shape in shapes.items()}
     bindings = _Bindings()
     types: dict[str, Type] = {}
+    read = {name for node in graph.node for name in names_read(node)}
+    read |= {output.name for output in graph.output}
     for name, value in declared.items():
-        with refusals.collecting(name):
+        with refusals.collecting(name) if name in read else suppress(UnsupportedOperatorError):
             types[name] = _declared_type(name, value, bindings, sizes.get(name))
     for name, shape in sizes.items():
         type_ = types.get(name)

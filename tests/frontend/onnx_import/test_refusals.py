@@ -249,3 +249,21 @@ def test_files_of_one_machine_are_told_where_they_come_from() -> None:
         "ONNX Runtime wrote this file for one machine: import the one that it was made from, or "
         "let it optimise no further than ORT_ENABLE_EXTENDED."
     )
+
+
+def test_inputs_that_nothing_reads_may_have_any_type() -> None:
+    names = value("names", "n", dtype=TensorProto.STRING)
+    inner = body([node("Identity", ["names"], "inner")], "inner")
+    for nodes, is_read in (([], False), ([node("If", ["c"], "z", then_branch=inner)], True)):
+        graph = helper.make_graph(
+            [node("Relu", ["x"], "y"), *nodes],
+            "g",
+            [names, value("x", "n"), value("c", dtype=TensorProto.BOOL)],
+            [onnx.ValueInfoProto(name="y")],
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+        if is_read:
+            with pytest.raises(UnsupportedOperatorError, match="'names' has the element type"):
+                from_onnx(model)
+        else:
+            assert [each.name for each in from_onnx(model).main.params] == ["x", "c"]
