@@ -1,7 +1,8 @@
 """IR text to machine code.
 
 Kernels are written with explicit vectors and registers, so no IR pass runs, and code generation
-stays at level 1: measured, this gives the speed of -O3 at a quarter of the time.
+stays at level 1: measured, this gives the speed of -O3 at a quarter of the time. What calls them in
+plain programs has level 0 where LLVM selects instructions block by block then, as for x86-64.
 """
 
 from __future__ import annotations
@@ -22,20 +23,16 @@ from relay_tune.errors import BuildError
 
 
 @cache
-def _target_machine(target: Target, position_independent: bool) -> llvm.TargetMachine:
+def _target_machine(target: Target, level: int) -> llvm.TargetMachine:
     initialize_llvm()
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu,
-        features=target.features,
-        opt=1,
-        reloc="pic" if position_independent else "default",
-        codemodel="small" if position_independent else "jitdefault",
+        cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel="small"
     )
 
 
 def compile_text(text: str, target: Target) -> bytes:
     """The object file of an LLVM module; raises BuildError if LLVM rejects it."""
-    return _compiled(text, target, lambda module, machine: None)
+    return _compiled(text, target, _as_written)
 
 
 def compile_optimized(text: str, target: Target) -> bytes:
@@ -47,19 +44,36 @@ def compile_optimized(text: str, target: Target) -> bytes:
     return _compiled(text, target, lambda module, machine: run_passes(module, machine, 1))
 
 
+def compile_calls(text: str, target: Target) -> bytes:
+    """The object file of an LLVM module that does little but call kernels."""
+    return _compiled(text, target, _as_written, _level_of_calls(target))
+
+
 def compile_inlined(text: str, target: Target, apart: Container[str]) -> bytes:
-    """The object file of an LLVM module whose internal functions become parts of their callers.
+    """The same of one whose internal functions become parts of their callers.
 
     That is what LLVM's own passes come to where there are few calls, in a third of their time or
     less. Functions that are `apart` stay by themselves: each caller would have a copy.
     """
-    return _compiled(text, target, lambda module, machine: inline_parts(module, machine, apart))
+    level = _level_of_calls(target)
+    return _compiled(text, target, lambda module, own: inline_parts(module, own, apart), level)
+
+
+def _level_of_calls(target: Target) -> int:
+    return 0 if target.triple.startswith("x86_64-") else 1
+
+
+def _as_written(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    """No pass."""
 
 
 def _compiled(
-    text: str, target: Target, prepare: Callable[[llvm.ModuleRef, llvm.TargetMachine], None]
+    text: str,
+    target: Target,
+    prepare: Callable[[llvm.ModuleRef, llvm.TargetMachine], None],
+    level: int = 1,
 ) -> bytes:
-    machine = _target_machine(target, True)
+    machine = _target_machine(target, level)
     try:
         with parsed_module(text) as module:
             prepare(module, machine)

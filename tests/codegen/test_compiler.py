@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.compiler import compile_calls, compile_inlined, compile_text
 from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import native_target, parse_target
@@ -53,6 +53,28 @@ def test_the_same_kernel_twice_is_the_same_text():
     first, second = (module_text([exponentials()], target) for _ in range(2))
     assert first == second
     assert compile_text(first, target) == compile_text(second, target)
+
+
+CALLS = """\
+define internal i64 @part(i64 %x) {
+  %y = mul i64 %x, 3
+  ret i64 %y
+}
+define i64 @whole(i64 %x) {
+  %y = call i64 @part(i64 %x)
+  %z = add i64 %y, %x
+  ret i64 %z
+}
+"""
+
+
+def test_calls_are_compiled_at_level_0_where_that_is_known_to_be_quick() -> None:
+    quick, other = (parse_target(f"{name}-linux-gnu") for name in ("x86_64", "aarch64"))
+    assert compile_calls(CALLS, quick) != compile_text(CALLS, quick)
+    assert compile_calls(CALLS, other) == compile_text(CALLS, other)
+    code = LoadedCode([compile_inlined(CALLS, native_target(), ())], ["whole"])
+    whole = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(code.address("whole"))
+    assert whole(5) == 20
 
 
 def test_declarations_appear_once_for_all_kernels():

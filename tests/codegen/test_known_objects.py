@@ -60,9 +60,8 @@ def test_a_second_build_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     def never(text: str, *_: object) -> bytes:
         raise AssertionError(text)
 
-    monkeypatch.setattr(programs, "compile_text", never)
-    monkeypatch.setattr(programs, "compile_inlined", never)
-    monkeypatch.setattr(programs, "compile_optimized", never)
+    for name in ("compile_calls", "compile_inlined", "compile_optimized", "compile_text"):
+        monkeypatch.setattr(programs, name, never)
     monkeypatch.setattr(workers, "compile_text", never)
     x = np.random.default_rng(0).standard_normal((3, 5), np.float32)
     np.testing.assert_array_equal(rt.build(module, threads=1)(x), first(x))

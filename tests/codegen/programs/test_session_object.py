@@ -53,9 +53,13 @@ def test_plain_programs_share_the_code_of_stack_queue_and_counts(text: str, is_p
     assert [each is shared for each in compiled(text).objects].count(True) == is_plain
 
 
-@pytest.mark.parametrize(("text", "is_plain"), [(NETWORK, True), (CALLS, False), (LISTS, False)])
-def test_functions_of_plain_programs_are_inlined_without_other_passes(
-    monkeypatch: pytest.MonkeyPatch, text: str, is_plain: bool
+PLAIN = ["compile_inlined", "compile_calls"]
+OTHER = ["compile_optimized", "compile_text"]
+
+
+@pytest.mark.parametrize(("text", "used"), [(NETWORK, PLAIN), (CALLS, OTHER), (LISTS, OTHER)])
+def test_plain_programs_are_compiled_quickly(
+    monkeypatch: pytest.MonkeyPatch, text: str, used: list[str]
 ) -> None:
     run: list[str] = []
 
@@ -63,11 +67,12 @@ def test_functions_of_plain_programs_are_inlined_without_other_passes(
         compile_ = getattr(programs, name)
         return lambda *arguments: run.append(name) or compile_(*arguments)
 
-    monkeypatch.setattr(programs, "PROGRAMS", KnownObjects(0))
-    for name in ("compile_inlined", "compile_optimized"):
+    for known in ("KERNELS", "PROGRAMS"):
+        monkeypatch.setattr(programs, known, KnownObjects(0))
+    for name in (*PLAIN, *OTHER):
         monkeypatch.setattr(programs, name, noted(name))
     compiled(text)
-    assert run == ["compile_inlined" if is_plain else "compile_optimized"]
+    assert run == used
 
 
 def test_plain_programs_and_others_run_beside_each_other() -> None:
