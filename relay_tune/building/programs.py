@@ -37,14 +37,9 @@ from relay_tune.building.rows_packed_alike import with_rows_packed_alike
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.size_points import SizePoint
 from relay_tune.building.workers import BuildWorkers, Compiling
-from relay_tune.codegen.compiler import (
-    compile_calls,
-    compile_inlined,
-    compile_optimized,
-    compile_text,
-)
+from relay_tune.codegen.compiler import compile_calls, compile_inlined, compile_optimized
 from relay_tune.codegen.compiler_pool import CompilerPool
-from relay_tune.codegen.known_objects import KERNELS, PROGRAMS
+from relay_tune.codegen.known_objects import PROGRAMS
 from relay_tune.codegen.processor_features import required_features
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.layout_tables import STATIC_COUNT
@@ -230,12 +225,13 @@ class _ProgramCode:
     def objects(self) -> tuple[bytes, ...]:
         """The object files of the regions' jobs, of the program itself, and what it links."""
         target = self._target
-        if self._text.is_plain:
-            own = PROGRAMS.object_of(self._text.text, target, self._inlined)
-            jobs = PROGRAMS.object_of(self._writer.text, target, lambda t: compile_calls(t, target))
-            return jobs, own, plain_functions(target)
-        own = PROGRAMS.object_of(self._text.text, target, lambda t: compile_optimized(t, target))
-        return KERNELS.object_of(self._writer.text, target, lambda t: compile_text(t, target)), own
+        compile_own = self._inlined if self._text.is_plain else self._optimized
+        own = PROGRAMS.object_of(self._text.text, target, compile_own)
+        jobs = PROGRAMS.object_of(self._writer.text, target, lambda t: compile_calls(t, target))
+        return (jobs, own, plain_functions(target)) if self._text.is_plain else (jobs, own)
+
+    def _optimized(self, text: str) -> bytes:
+        return compile_optimized(text, self._target)
 
     def _inlined(self, text: str) -> bytes:
         return compile_inlined(text, self._target, self._program.functions)

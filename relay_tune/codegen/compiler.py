@@ -1,8 +1,8 @@
 """IR text to machine code.
 
 Kernels are written with explicit vectors and registers, so no IR pass runs, and code generation
-stays at level 1: measured, this gives the speed of -O3 at a quarter of the time. What calls them in
-plain programs has level 0 where LLVM selects instructions block by block then, as for x86-64.
+stays at level 1: measured, this gives the speed of -O3 at a quarter of the time. What calls them
+has level 0 where LLVM selects instructions block by block then, as for x86-64.
 """
 
 from __future__ import annotations

@@ -57,4 +57,4 @@ KERNELS = KnownObjects(MOST_BYTES)
 """What `compile_text` has made for builds."""
 
 PROGRAMS = KnownObjects(MOST_BYTES // 4)
-"""What `compile_optimized` has made for them."""
+"""What has been made for them of programs themselves, and of the jobs that call kernels."""

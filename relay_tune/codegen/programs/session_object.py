@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 
 from relay_tune.codegen.builder.native_module import NativeModule
-from relay_tune.codegen.compiler import compile_optimized
+from relay_tune.codegen.compiler import compile_inlined, compile_optimized
 from relay_tune.codegen.programs.build_values import add_build
 from relay_tune.codegen.programs.counts import add_counts, add_drop, add_drop_tensor
 from relay_tune.codegen.programs.heap import add_heap
@@ -42,7 +42,7 @@ def session_object(target: Target) -> bytes:
     module.include(heap_part())
     add_session_functions(module)
     add_regions(module, target.triple)
-    return compile_optimized(module.text(target.triple), target)
+    return compile_inlined(module.text(target.triple), target, ())
 
 
 @cache
@@ -67,4 +67,4 @@ def plain_functions(target: Target) -> bytes:
     add_drop_tensor(module)
     add_callers_stack(module)
     add_nothing_to_forget(module)
-    return compile_optimized(module.text(target.triple), target)
+    return compile_inlined(module.text(target.triple), target, ())
