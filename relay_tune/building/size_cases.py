@@ -2,7 +2,8 @@
 
     nn.dense(%x, W)                        for 1, 2, .. 8 rows: one kernel each; for one row where
                                            their number is the product of open sizes
-    nn.dense(%x, narrow W)                 for 96 rows and more: converting weights once pays
+    nn.dense(%x, narrow W)                 for 96 rows and more: converting weights once pays;
+                                           for no rows: there is nothing to convert for
     nn.batch_matmul(%x, %y)                for 1 row; for up to 8: operands are read as they lie
     nn.conv2d(%x, W)                       for 1 image; for up to 8; large weights: for up to 3
     nn.conv1d(%x, W)                       for up to 47 places: vectors run along the channels
@@ -143,8 +144,9 @@ def size_cases(
     others = [size for size in range(1, FEW_ROWS + 1) if size not in sizes]
     cases = [fixed_case(named, {symbol: size}) for size in others]
     shared = (replace(case, packing=Packing.SHARED) for case in cases)
-    many = _many_rows(named, key, symbol, program, example)
-    return (*known, *shared, *many, *in_a_line)
+    many = tuple(_many_rows(named, key, symbol, program, example))
+    none = [fixed_case(named, {symbol: 0})] if many else []
+    return (*known, *shared, *many, *none, *in_a_line)
 
 
 def smaller_sizes(

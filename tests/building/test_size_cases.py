@@ -216,10 +216,12 @@ def test_many_rows_have_code_of_their_own_for_weights_of_few_bits() -> None:
     assert case.bounds["s0"][0] == MANY_ROWS and not case.fits({"s0": MANY_ROWS - 1})
     assert case.primitive.example is not None
     assert case.primitive.example.own == {"s0": MANY_ROWS_EXAMPLE}
+    nothing = next(each for each in primitive.cases if each.fits({"s0": 0}))
+    assert nothing.bounds["s0"] == (0, 0)
     (other,) = primitives(wide).values()
-    assert not any(each.fits({"s0": MANY_ROWS}) for each in other.cases)
+    assert not any(each.fits({"s0": size}) for each in other.cases for size in (0, MANY_ROWS))
     model = build(stored, threads=2)
-    for n in (1, 64, MANY_ROWS - 1, MANY_ROWS, MANY_ROWS + 1, 147):
+    for n in (0, 1, 64, MANY_ROWS - 1, MANY_ROWS, MANY_ROWS + 1, 147):
         x = floats(n, 256)
         assert_same_value(model(x), interpret(stored, x))
 
