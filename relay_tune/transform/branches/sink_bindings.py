@@ -87,12 +87,17 @@ def _with_sunk_lets(body: Expr) -> Expr:
 
 
 def _movable_lets(nodes: Sequence[Expr]) -> dict[Var, Let]:
-    """The lets of this activation that may move, inner ones first."""
+    """The lets of this activation that may move, inner ones first.
+
+    Those that nothing reads stay, and what they read with them: they may check sizes.
+    """
     ordered = ordered_nodes(nodes)
+    read = {child for node in nodes for child in used_nodes(node)}
     return {
         node.var: node
         for node in nodes
         if isinstance(node, Let)
+        and node.var in read
         and (node.value not in ordered or _is_plain_closure(node.value, node.var))
     }
 

@@ -1,5 +1,7 @@
 """Bindings move into the branch that needs them, but never into functions."""
 
+import numpy as np
+
 from relay_tune.transform.branches.sink_bindings import SinkBindings
 from tests.transform.language.conftest import Check
 
@@ -65,3 +67,15 @@ def test_a_recursive_function_stays(answer_kept: Check) -> None:
     )
     after = answer_kept(SinkBindings(), text, 5)
     assert _line(after, "let %f") < _line(after, "if (%3")
+
+
+def test_what_an_unread_binding_reads_stays(answer_kept: Check) -> None:
+    text = (
+        "def @main(%x: Tensor[(2), float32], %n: int32) { let %open: Tensor[(?), float32] = exp(%x); "
+        "let %told: Tensor[(2), float32] = abs(%open); "
+        "if (%n < 3) { %x } else { %x + sum(%open) } }"
+    )
+    x = np.array([1, 2], np.float32)
+    for value in (2, 5):
+        after = answer_kept(SinkBindings(), text, x, value)
+        assert _line(after, "let %open") < _line(after, "let %told") < _line(after, "if (")
