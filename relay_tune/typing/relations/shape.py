@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim import Dim, UnknownDim
 from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, product
 from relay_tune.ir.operator import RelationContext, RelationError
 from relay_tune.ir.types import TensorType, TupleType, Type
@@ -232,9 +232,10 @@ def _broadcast_onto(data: TensorType, target: TensorType) -> TensorType:
         raise RelationError(f"{type_text(data)} has more dimensions than {type_text(target)}")
     result = broadcast_shapes(data, target)
     for index, (dim, wanted) in enumerate(zip(result, target.shape, strict=True)):
-        if wanted == 1 and dim != 1:
+        if wanted == 1 and dim != 1 and not isinstance(dim, UnknownDim):
             raise RelationError(
                 f"{type_text(data)} does not broadcast to {type_text(target)}: "
                 f"dimension {index} is {dim}, not 1"
             )
-    return TensorType(result, target.dtype)
+    sizes = (1 if wanted == 1 else dim for dim, wanted in zip(result, target.shape, strict=True))
+    return TensorType(tuple(sizes), target.dtype)

@@ -51,6 +51,8 @@ CASES = [
     ("broadcast_to_like", [tensor(3), tensor(2, 3)], {}, tensor(2, 3)),
     ("collapse_sum_to", [tensor(4, 3)], {"shape": (3,)}, tensor(3)),
     ("collapse_sum_like", [tensor(4, 3), tensor(1, 3)], {}, tensor(1, 3)),
+    ("collapse_sum_like", [tensor(1, 3), tensor(UNKNOWN, UNKNOWN)], {}, tensor(UNKNOWN, UNKNOWN)),
+    ("broadcast_to_like", [tensor(UNKNOWN, 3), tensor(1, 3)], {}, tensor(1, 3)),
     ("reverse", [tensor(4, 3)], {"axis": 1}, tensor(4, 3)),
     (
         "reverse_sequence",
