@@ -84,6 +84,9 @@ def test_bytes_stay_where_nothing_looks_numbers_up() -> None:
         ("cascadelake", Accuracy.RELAXED, "", "int32"),
         ("cascadelake", Accuracy.FAST, "", "int8"),
         ("cascadelake", Accuracy.EXACT, "int8", "int8"),
+        ("znver4", Accuracy.FAST, "", "int8"),
+        ("sapphirerapids", Accuracy.FAST, "", "int32"),
+        ("sapphirerapids", Accuracy.EXACT, "", "int8"),
         ("haswell", Accuracy.RELAXED, "int8", "int8"),
     ],
 )

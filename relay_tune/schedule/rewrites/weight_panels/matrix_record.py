@@ -29,6 +29,12 @@ from relay_tune.schedule.rewrites.weight_panels.stages import panel_program
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.program import TensorProgram
 
+LEAST_REGISTERS = 2
+"""Of columns in a panel, where any such width divides the columns.
+
+With a single one a register of rows is loaded for each product: twice the time (3072 to 768).
+"""
+
 
 def _in_parts(name: str, form: Form, rounding: Rounding, least: int) -> Algorithm:
     """Panels of parts of a form, for so many multiplications and more."""
@@ -41,9 +47,13 @@ def _in_parts(name: str, form: Form, rounding: Rounding, least: int) -> Algorith
             return
         if not found or multiplications(program, form) < least:
             return
-        for columns in COLUMNS:
-            if not columns % form.columns and all(fits(each, columns, copies=2) for each in found):
-                yield Columns(columns)
+        widths = [
+            columns
+            for columns in COLUMNS
+            if not columns % form.columns and all(fits(each, columns, copies=2) for each in found)
+        ]
+        wide = [columns for columns in widths if columns >= LEAST_REGISTERS * form.columns]
+        yield from map(Columns, wide or widths)
 
     def rewritten(program: TensorProgram, parameters: Columns) -> TensorProgram | None:
         panels = panel_program(program, parameters.columns)
