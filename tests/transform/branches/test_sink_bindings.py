@@ -71,8 +71,8 @@ def test_a_recursive_function_stays(answer_kept: Check) -> None:
 
 def test_what_an_unread_binding_reads_stays(answer_kept: Check) -> None:
     text = (
-        "def @main(%x: Tensor[(2), float32], %n: int32) { let %open: Tensor[(?), float32] = exp(%x); "
-        "let %told: Tensor[(2), float32] = abs(%open); "
+        "def @main(%x: Tensor[(2), float32], %n: int32) { "
+        "let %open: Tensor[(?), float32] = exp(%x); let %told: Tensor[(2), float32] = abs(%open); "
         "if (%n < 3) { %x } else { %x + sum(%open) } }"
     )
     x = np.array([1, 2], np.float32)
