@@ -2,7 +2,7 @@
 
 Kernels are written with explicit vectors and registers, so no IR pass runs, and code generation
 stays at level 1: measured, this gives the speed of -O3 at a quarter of the time. What calls them
-has level 0 where LLVM selects instructions block by block then, as for x86-64.
+has the level that the record of the architecture names.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from relay_tune.codegen.llvm_modules import (
 )
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError
+from relay_tune.targets.registry import architecture_of
 
 
 @cache
@@ -60,7 +61,7 @@ def compile_inlined(text: str, target: Target, apart: Container[str]) -> bytes:
 
 
 def _level_of_calls(target: Target) -> int:
-    return 0 if target.triple.startswith("x86_64-") else 1
+    return architecture_of(target.triple).level_of_calls
 
 
 def _as_written(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:

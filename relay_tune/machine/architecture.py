@@ -166,6 +166,8 @@ class Architecture:
             looks for them, and asks the system for permissions.
         host_features: asks the system for them; None where LLVM knows those of this processor.
         pause: the declaration and the call that tell the processor that a thread is spinning.
+        level_of_calls: LLVM's level for code that does little but call kernels: 0 where it selects
+            instructions block by block then.
         streaming: how large results are filled; None where ordinary stores do as well.
         subnormals: the functions of `relay_tune.codegen.subnormals` in LLVM IR.
         stack_switch: what programs with control flow need.
@@ -185,6 +187,7 @@ class Architecture:
     check: Callable[[str, str, Collection[str], Sequence[Permission]], str] = nothing_asked
     host_features: Callable[[], dict[str, bool]] | None = None
     pause: tuple[str, str] = ("", "fence seq_cst")
+    level_of_calls: int = 1
     streaming: Streaming | None = None
     subnormals: str = SUBNORMALS_KEPT
     stack_switch: StackSwitch | None = None

@@ -32,6 +32,7 @@ X86_64 = Architecture(
     features=tuple(BITS),
     check=check_text,
     pause=("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
+    level_of_calls=0,
     streaming=STREAMING,
     subnormals=SUBNORMALS,
     stack_switch=STACK_SWITCH,
