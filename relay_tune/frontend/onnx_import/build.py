@@ -34,7 +34,7 @@ from relay_tune.frontend.onnx_import.types import numpy_dtype
 from relay_tune.ir.dim import UNKNOWN, Dim, Polynomial, Symbol, UnknownDim
 from relay_tune.ir.expr import Call, Constant, Expr, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.operator import Operator, RelationError, find_operator
-from relay_tune.ir.traversal import free_vars
+from relay_tune.ir.traversal import children, free_vars
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op_rules.indices.uses import require_valid_indices
 from relay_tune.typing.type_text import type_text
@@ -44,6 +44,8 @@ LARGEST_CONSTANT_BYTES = 1 << 30
 
 ALL_CONSTANT_BYTES = 1 << 30
 """Of all of them together."""
+
+_SHAPE_OF = find_operator("shape_of")
 
 
 class RunTimeValueError(UnsupportedOperatorError):
@@ -122,12 +124,18 @@ class Builder:
         """A value that is computed in this scope, though only functions inside of it may read it.
 
         Each call of such a function would compute it otherwise. What is made of constants alone,
-        and sizes, which are known by other ways, stay as they are.
+        and sizes, which are known by other ways, stay as they are, but for sizes of tensors that
+        are computed: passes would have the function compute such a tensor for its size.
         """
-        is_known = value in self.symbolic or value in self.narrow
-        if isinstance(value, Var) or is_known or not free_vars(value):
+        if isinstance(value, Var) or value in self.narrow or not free_vars(value):
             return value
-        return self._variable(value, None)
+        if value not in self.symbolic:
+            return self._variable(value, None)
+        if not _reads_computed_shape(value):
+            return value
+        var = self._variable(value, None)
+        self.symbolic[var] = self.symbolic[value]
+        return var
 
     def value_of(self, value: Expr) -> Expr:
         """What a variable of this scope stands for; any other value itself."""
@@ -397,3 +405,15 @@ def check_size(count: int, dtype: str) -> None:
             f"a constant tensor of {count} elements is asked for; the limit is "
             f"{LARGEST_CONSTANT_BYTES >> 20} MiB."
         )
+
+
+def _reads_computed_shape(size: Expr) -> bool:
+    """Whether a size is one of a tensor that is no variable."""
+    found = [size]
+    for node in found:
+        if isinstance(node, Call) and node.callee is _SHAPE_OF:
+            if not isinstance(node.arguments[0], Var):
+                return True
+        elif not isinstance(node, Var | Constant):
+            found.extend(each for each in children(node) if isinstance(each, Expr))
+    return False

@@ -255,6 +255,41 @@ def test_what_a_body_reads_of_the_graph_around_is_computed_once(text: str) -> No
     assert exponentials == text.count("Exp(")
 
 
+LOOP_OF_AN_OUTER_SIZE = """<ir_version: 8, opset_import: ["": 16]>
+    g (float[1, 2, 3, w] x, float[4, 2, 3, 3] k, int64 n) => (float y) {
+        go = Constant<value = bool {1}>()
+        c = Conv<pads = [1, 1, 1, 1], strides = [1, 2]>(x, k)
+        s = Shape(c)
+        z = ReduceMax<keepdims = 0>(c)
+        y = Loop(n, go, z) <body = b (int64 i, bool go_on, float t) => (co, to) {
+            co = Identity(go_on)
+            f = Cast<to = 1>(s)
+            m = ReduceMax<keepdims = 0>(f)
+            to = Add(t, m) }> }"""
+STEPS_BEHIND_A_CONVOLUTION = """<ir_version: 8, opset_import: ["": 16]>
+    g (float[1, 2, 3, w] x, float[4, 2, 3, 3] k, float[2, 2, 4] a, float[2, 2, 2] b) => (float y) {
+        c = Conv<pads = [1, 1, 1, 1], strides = [1, 2]>(x, k)
+        m = ReduceMean<axes = [2], keepdims = 0>(c)
+        s = Transpose<perm = [2, 0, 1]>(m)
+        y = RNN<hidden_size = 2, direction = "bidirectional">(s, a, b) }"""
+
+
+@pytest.mark.parametrize("text", [LOOP_OF_AN_OUTER_SIZE, STEPS_BEHIND_A_CONVOLUTION])
+def test_a_tensor_is_not_computed_again_where_a_body_reads_its_size(text: str) -> None:
+    model = onnx.parser.parse_model(text)
+    random = np.random.default_rng(3)
+    shapes = {"x": (1, 2, 3, 9), "k": (4, 2, 3, 3), "a": (2, 2, 4), "b": (2, 2, 2)}
+    names = [each.name for each in model.graph.input]
+    feeds = {n: random.normal(size=shapes.get(n, ())).astype("float32") for n in names}
+    if "n" in feeds:
+        feeds["n"] = np.array(4)
+    built = build(from_onnx(model), threads=1)
+    for actual, wanted in zip([built(**feeds)], onnxruntime_outputs(model, feeds), strict=True):
+        np.testing.assert_allclose(actual, wanted, rtol=1e-5)
+    events = built.trace(**feeds, runs=1).events
+    assert sum("conv2d" in each.title for each in events) == 1
+
+
 @pytest.mark.parametrize("rounds", [0, 1, 4])
 def test_loop_whose_value_grows_in_each_of_an_open_number_of_rounds(rounds: int) -> None:
     nodes = [

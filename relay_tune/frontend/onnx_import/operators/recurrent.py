@@ -169,7 +169,8 @@ def _run_as_function(
     """
     step = CELLS[len(state), cell.gates]
     inputs = build.once(_projected_steps(build, cell, sequence))
-    last = build.call("subtract", size_value(build, sequence.steps), build.constant(1, "int64"))
+    count = size_value(build, sequence.steps)
+    last = build.once(build.call("subtract", count, build.constant(1, "int64")))
 
     def one(number: Expr, values: Sequence[Expr]) -> tuple[Sequence[Expr], Sequence[Expr]]:
         time = build.call("subtract", last, number) if backwards else number
@@ -183,7 +184,6 @@ def _run_as_function(
         return one(number, [zeros] * len(state))
 
     first = of_zeros if all(is_zero(build, each) for each in state) else None
-    count = size_value(build, sequence.steps)
     after, (rows,) = collected_rounds(build, count, state, one, first)
     rows = build.call("reverse", rows, axis=0) if backwards else rows
     dims = dims_of((sequence.steps, sequence.batch, cell.hidden))
