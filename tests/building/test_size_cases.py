@@ -156,7 +156,8 @@ def test_all_numbers_of_rows_read_one_copy_of_weights_that_are_large(
 def test_samples_of_several_rows_pack_as_what_costs_least(monkeypatch: pytest.MonkeyPatch) -> None:
     """The code for all sizes, whose example is of many samples, does not decide for few."""
     monkeypatch.setattr(rows_packed_alike, "LARGE_SHARE", 0)
-    machine, narrowed = machine_of(native_target()), list[PrimitiveKey]()
+    target = parse_target("x86_64-linux-gnu:haswell")
+    machine, narrowed = machine_of(target), list[PrimitiveKey]()
 
     def narrow(key: PrimitiveKey, plan: Plan) -> Schedule | None:
         found = plan.default_schedule(machine, 1)
@@ -166,7 +167,7 @@ def test_samples_of_several_rows_pack_as_what_costs_least(monkeypatch: pytest.Mo
             return replace(found, choices=tuple(choices))
         return None
 
-    (primitive,) = primitives(SEVERAL_ROWS, narrow).values()
+    (primitive,) = primitives(SEVERAL_ROWS, narrow, target).values()
     assert primitive.plan is not None and primitive.plan.packing is not None
     (choice,) = primitive.plan.packing.choices
     assert choice.tile[1] > choice.lanes
