@@ -6,8 +6,9 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
+from typing import Any
 
 from relay_tune.quick_dataclass import dataclass
 
@@ -67,13 +68,21 @@ def ending_signals(*, pass_on: bool = True) -> Iterator[Ending]:
         )
         if signal.getsignal(number) is handler
     ]
-    for number, _ in replaced:
-        signal.signal(number, ending.take)
-    try:
-        yield ending
-    finally:
+    # A stack goes on with what is left where a late signal interrupts one of its steps.
+    with ExitStack() as end:
+        end.callback(_pass_on, ending, pass_on)
         for number, handler in replaced:
-            if signal.getsignal(number) == ending.take:  # else the block has set another one
-                signal.signal(number, handler)
-        if ending.terminated and pass_on:
-            signal.raise_signal(signal.SIGTERM)
+            end.callback(_put_back, ending, number, handler)
+            signal.signal(number, ending.take)
+        yield ending
+
+
+def _put_back(ending: Ending, number: signal.Signals, handler: Any) -> None:
+    """The handler of before, unless the block has set another one."""
+    if signal.getsignal(number) == ending.take:
+        signal.signal(number, handler)
+
+
+def _pass_on(ending: Ending, wanted: bool) -> None:
+    if ending.terminated and wanted:
+        signal.raise_signal(signal.SIGTERM)
