@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 
 from relay_tune.machine.machine import Machine
@@ -77,12 +78,13 @@ def fetched_ahead(
 def asks_for_next_part(analysis: NestAnalysis, choice: TileChoice) -> bool | None:
     """Whether the operands of the next part are fetched while one is computed; None without parts.
 
-    Constants have fetches of their own.
+    Constants have fetches of their own. Blocks that each go through all parts fetch nothing.
     """
     if analysis.match is not None or any(access.constant for access in analysis.body_accesses):
         return None
+    whole = replace(choice, blocks=(1,) * len(choice.blocks))
     if not part_rows(analysis.nest, choice):
-        return None
+        return False if choice != whole and part_rows(analysis.nest, whole) else None
     return next_part(analysis.nest, choice) is not None
 
 

@@ -84,9 +84,12 @@ def _transfer(
     everything = access.all_bytes
     if not access.constant:
         bandwidth = kept_bandwidth if access.is_near else bandwidth_of
-        known = (1 - access.fresh) * moved * repeated / machine.memories[1].rate
-        first = access.fresh * moved * repeated / bandwidth(everything, machine)
-        return again + known, first, 0.0
+        read = moved * repeated
+        fresh = access.fresh * read
+        if traffic.reads_parts_once:
+            fresh = min(fresh, float(everything))
+        known = (read - fresh) / machine.memories[1].rate
+        return again + known, fresh / bandwidth(everything, machine), 0.0
     beyond = machine.memories[1].bytes + 1
     source = min(everything, machine.last_cache.bytes) if traffic.awaits(access) else everything
     cold = moved * repeated / bandwidth_of(max(source, beyond), machine) / near.repeats

@@ -80,6 +80,26 @@ def _unhidden(operand: Operand) -> float:
     return operand.first * max(1.0 - traffic.tile.arithmetic / time, 0.0) if time else 0.0
 
 
+def _awaited_rows(operand: Operand) -> float:
+    """What the first of several tiles reads from memory; those behind it read the same near.
+
+    Processors fetch ahead of what a core reads. While it reads what is near they fetch nothing, so
+    that each first tile waits again, however much arithmetic it has.
+    """
+    traffic, access = operand.traffic, operand.access
+    if operand.is_fetched or traffic.in_parts is not None or access.is_near:
+        return 0.0
+    if (
+        not operand.is_far
+        or access.form is None
+        or access not in traffic.tile.analysis.body_accesses
+    ):
+        return 0.0
+    innermost = next((axis for axis, n in traffic.loops if n > 1), None)
+    is_again = innermost is not None and not access.form.coefficient(innermost)
+    return operand.first if is_again else 0.0
+
+
 def _torn(operand: Operand) -> float:
     """What comes from memory in lines of which each tile reads a few columns, a step at a time.
 
@@ -124,6 +144,7 @@ OF_DATA = (
     Term(attrgetter("exposed_part"), "exposed_parts"),
     Term(_asked_for, "prefetch"),
     Term(_unhidden),
+    Term(_awaited_rows, "awaited_rows"),
     Term(_torn),
     Term(_streamed),
     Term(_refetched, "exposed_lines"),

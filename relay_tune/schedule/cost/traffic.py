@@ -53,6 +53,11 @@ class Traffic:
     fetched: tuple[Access, ...]
     in_parts: bool | None = None
 
+    @property
+    def reads_parts_once(self) -> bool:
+        """Whether operands come from afar once: those of a part stay near until the next one."""
+        return self.in_parts is not None and max(self.choice.blocks) == 1
+
     def awaits(self, access: Access) -> bool:
         """Whether it is fetched panel by panel, so that what is late is known."""
         return self.tile.analysis.match is None and access in self.fetched

@@ -18,7 +18,7 @@ from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.access import NOTHING_NEAR, Near
 from relay_tune.schedule.cost.analysis import NestAnalysis, analyse
 from relay_tune.schedule.cost.estimate import Estimate, estimate
-from relay_tune.schedule.cost.fetched_operands import fetched_ahead
+from relay_tune.schedule.cost.fetched_operands import asks_for_next_part, fetched_ahead
 from relay_tune.schedule.cost.register_use import accumulators, register_use
 from relay_tune.schedule.cost.tile import tile_of
 from relay_tune.schedule.intrinsics.choices import tile_misfit
@@ -82,8 +82,12 @@ class NestSpace:
 
     def with_ahead_and_parallel(self, choice: TileChoice, prefetch: bool) -> TileChoice:
         """A choice of tiles with what it fetches ahead, if anything, and its parallel loops."""
-        if prefetch and fetched_ahead(self.analysis, choice, self.machine):
-            choice = replace(choice, prefetch=True)
+        asking = replace(choice, prefetch=True)
+        if prefetch and (
+            fetched_ahead(self.analysis, choice, self.machine)
+            or asks_for_next_part(self.analysis, asking)
+        ):
+            choice = asking
         if self.repeats:
             return choice
         return with_parallel(self.analysis, choice, self.machine, self.threads, self.opened)

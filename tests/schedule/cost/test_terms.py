@@ -11,6 +11,7 @@ from relay_tune.schedule.cost.operand import operands
 from relay_tune.schedule.cost.terms import OF_DATA, OF_WEIGHTS, memory_cycles
 from relay_tune.schedule.cost.tile import tile_of
 from relay_tune.schedule.cost.traffic import Traffic, traffic_of
+from relay_tune.schedule.space.default_choice import default_choice
 from tests.schedule.machines import SERVER
 from tests.schedule.nest_spaces import weighted_product
 
@@ -66,3 +67,27 @@ def test_every_byte_that_loops_touch_is_in_their_working_set():
     assert [sum(each) for each in plain.touched] == plain.working_sets
     assert fetching.working_sets[0] > plain.working_sets[0]
     assert fetching.tile is plain.tile
+
+
+@pytest.mark.parametrize(
+    ("rows", "tile", "order", "waits"),
+    [
+        (100_000, (14, 32), (0, 1), True),  # the second tile of 32 columns finds its rows near
+        (100_000, (6, 64), (0, 1), False),  # each tile reads rows of its own
+        (100_000, (14, 32), (1, 0), False),  # so do tiles that follow each other here
+        (1_000, (14, 32), (0, 1), False),  # a cache holds all rows
+    ],
+)
+def test_rows_from_memory_are_waited_for_where_the_next_tile_reads_them_again(
+    rows: int, tile: tuple[int, int], order: tuple[int, int], waits: bool
+):
+    space = weighted_product(rows, 256, 64)
+    choice = TileChoice(1, 16, tile, order, (1, 1), (0,), 8, 0)
+    found = operands(traffic_of(tile_of(space.analysis, choice, SERVER), choice))
+    data = next(operand for operand in found if not operand.access.constant)
+    term = next(each for each in OF_DATA if each.coefficient == "awaited_rows")
+    assert term.cycles(data) == (SERVER.coefficients.awaited_rows * data.first if waits else 0.0)
+
+
+def test_the_default_reads_rows_from_memory_once():
+    assert default_choice(weighted_product(100_000, 256, 64)).tile[1] == 64

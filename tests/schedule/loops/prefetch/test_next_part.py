@@ -7,6 +7,10 @@ import pytest
 
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.cost.fetched_operands import asks_for_next_part
+from relay_tune.schedule.cost.operand import operands
+from relay_tune.schedule.cost.tile import tile_of
+from relay_tune.schedule.cost.traffic import traffic_of
 from relay_tune.schedule.loops.prefetch.fetch import Site
 from relay_tune.schedule.loops.prefetch.next_part import next_part
 from relay_tune.schedule.plan import Plan, plan_program
@@ -64,6 +68,30 @@ def choice_of(plan: Plan, **changes: object) -> TileChoice:
 def test_which_choices_ask(changes, asks):
     plan = gradient_plan(8, 256, 64, 96)
     assert (next_part(plan.nests[0], choice_of(plan, **changes)) is not None) is asks
+
+
+@pytest.mark.parametrize(
+    ("changes", "asked"),
+    [({}, True), ({"prefetch": False}, False), ({"blocks": (1, 2, 1)}, False)],
+    ids=["parts", "not chosen", "blocks that go through all parts"],
+)
+def test_the_estimate_knows_what_no_one_asks_for(changes, asked):
+    plan = gradient_plan(8, 256, 64, 96)
+    space, choice = plan.spaces(SERVER, 1)[0], choice_of(plan, **changes)
+    assert asks_for_next_part(space.analysis, choice) is asked
+    traffic = traffic_of(tile_of(space.analysis, choice, SERVER), choice)
+    assert traffic.reads_parts_once is ("blocks" not in changes)
+    read = [operand.first * SERVER.main.rate for operand in operands(traffic)]
+    if traffic.reads_parts_once:
+        assert all(bytes_ <= 4 * 8 * 256 * 96 for bytes_ in read)
+
+
+def test_parts_are_asked_for_whatever_tiles_share():
+    """Here the loop inside of all others goes along columns, and no panel is asked for."""
+    plan = gradient_plan(8, 256, 64, 96)
+    space, choice = plan.spaces(SERVER, 1)[0], choice_of(plan, order=(0, 1, 2), tile=(1, 6, 32))
+    plain = replace(choice, prefetch=False)
+    assert space.with_ahead_and_parallel(plain, True).prefetch
 
 
 @pytest.mark.parametrize(
