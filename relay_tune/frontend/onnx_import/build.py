@@ -32,6 +32,7 @@ from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES, NarrowTyp
 from relay_tune.frontend.onnx_import.result_type import result_type, with_open_sizes
 from relay_tune.frontend.onnx_import.types import numpy_dtype
 from relay_tune.ir.dim import UNKNOWN, Dim, Polynomial, Symbol, UnknownDim
+from relay_tune.ir.dim_arithmetic import symbols
 from relay_tune.ir.expr import Call, Constant, Expr, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.operator import Operator, RelationError, find_operator
 from relay_tune.ir.traversal import children, free_vars
@@ -154,15 +155,24 @@ class Builder:
     def scope(self) -> Iterator[Callable[[Expr], Expr]]:
         """The scope of a branch or of a function; what it gives binds the variables of a body.
 
-        What is remembered inside of it is forgotten at its end.
+        What is remembered inside of it is forgotten at its end. Sizes of tensors that are computed
+        around it are arithmetic of the sizes of variables there: a function that reads the shape of
+        such a tensor would compute the tensor in each of its calls.
         """
         outer = self._bound, self.sized, self.shaped, self.annotated
-        self._bound, self.sized, self.shaped = [], dict(self.sized), dict(self.shaped)
-        self.annotated = dict(self.annotated)
+        sized = self.sized.items()
+        self.sized = {dim: at for dim, at in sized if not self._is_arithmetic(dim, at[0])}
+        self.shaped = {dims: data for dims, data in self.shaped.items() if isinstance(data, Var)}
+        self._bound, self.annotated = [], dict(self.annotated)
         try:
             yield self.binding
         finally:
             self._bound, self.sized, self.shaped, self.annotated = outer
+
+    def _is_arithmetic(self, dim: Dim, data: Expr) -> bool:
+        """Whether the size of a tensor that is no variable follows from sizes of variables."""
+        known = (self.sized.get(symbol) for symbol in symbols(dim))
+        return not isinstance(data, Var) and all(at and isinstance(at[0], Var) for at in known)
 
     def binding(self, body: Expr) -> Expr:
         """`body` inside of the variables of this scope."""

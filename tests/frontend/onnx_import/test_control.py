@@ -266,6 +266,21 @@ LOOP_OF_AN_OUTER_SIZE = """<ir_version: 8, opset_import: ["": 16]>
             f = Cast<to = 1>(s)
             m = ReduceMax<keepdims = 0>(f)
             to = Add(t, m) }> }"""
+LOOP_INTO_AN_OUTER_SIZE = """<ir_version: 8, opset_import: ["": 16]>
+    g (float[1, 2, 3, w] x, float[4, 2, 3, 3] k, int64 n) => (float y) {
+        go = Constant<value = bool {1}>()
+        line = Constant<value = int64[1] {-1}>()
+        c = Conv<pads = [1, 1, 1, 1], strides = [1, 2]>(x, k)
+        s = Shape(c)
+        z = ReduceMax<keepdims = 0>(c)
+        y = Loop(n, go, z) <body = b (int64 i, bool go_on, float t) => (co, to) {
+            co = Identity(go_on)
+            e = Expand(t, s)
+            f = Reshape(e, line)
+            r = Reshape(f, s)
+            a = ConstantOfShape<value = float[1] {0.5}>(s)
+            p = Mul(r, a)
+            to = ReduceMean<keepdims = 0>(p) }> }"""
 STEPS_BEHIND_A_CONVOLUTION = """<ir_version: 8, opset_import: ["": 16]>
     g (float[1, 2, 3, w] x, float[4, 2, 3, 3] k, float[2, 2, 4] a, float[2, 2, 2] b) => (float y) {
         c = Conv<pads = [1, 1, 1, 1], strides = [1, 2]>(x, k)
@@ -274,7 +289,9 @@ STEPS_BEHIND_A_CONVOLUTION = """<ir_version: 8, opset_import: ["": 16]>
         y = RNN<hidden_size = 2, direction = "bidirectional">(s, a, b) }"""
 
 
-@pytest.mark.parametrize("text", [LOOP_OF_AN_OUTER_SIZE, STEPS_BEHIND_A_CONVOLUTION])
+@pytest.mark.parametrize(
+    "text", [LOOP_OF_AN_OUTER_SIZE, LOOP_INTO_AN_OUTER_SIZE, STEPS_BEHIND_A_CONVOLUTION]
+)
 def test_a_tensor_is_not_computed_again_where_a_body_reads_its_size(text: str) -> None:
     model = onnx.parser.parse_model(text)
     random = np.random.default_rng(3)
