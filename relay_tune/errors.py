@@ -25,13 +25,28 @@ QUANTIZE_AGAIN = "Quantize the network again, with data like those that it will 
 
 def fix_sizes(shapes: Mapping[str, Sequence[object]]) -> str:
     """The same in the names of inputs of dynamic size, with sizes that they might have."""
-    fixed = {name: _possible_shape(shape) for name, shape in shapes.items()}
+    fixed = {name: _possible_shape(shapes[name]) for name in telling(shapes)}
     options = " ".join(f"--shape {name}={','.join(map(str, s))}" for name, s in fixed.items())
     given = {name: tuple(shape) for name, shape in fixed.items()}
     return (
         f"Give the inputs fixed sizes, such as {options} on the command line, "
         f"from_onnx(model, shapes={given}), or numbers in the types of Relay text."
     )
+
+
+def telling(shapes: Mapping[str, Sequence[object]]) -> list[str]:
+    """The names of the first inputs that have all sizes with a name, of those that have any.
+
+    The two caches of each layer of a decoder have one length: sizes of one input tell all.
+    """
+    known: set[str] = set()
+    found: list[str] = []
+    for name, shape in shapes.items():
+        sizes = {str(size) for size in shape if not isinstance(size, int)}
+        if "?" in sizes or not sizes <= known:
+            found.append(name)
+        known |= sizes
+    return found
 
 
 def _possible_shape(shape: Sequence[object]) -> list[int]:

@@ -8,7 +8,7 @@ from relay_tune.arguments import function_argument
 from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.fixed_sizes import with_fixed_sizes
-from relay_tune.building.input_sizes import InputSizes, input_sizes
+from relay_tune.building.input_sizes import InputSizes, KnownSizes, input_sizes
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.planned_ahead import start_early
 from relay_tune.building.primitives import ChooseSchedule
@@ -110,7 +110,7 @@ class _Compilation:
     report: Report
     sizes: Sequence[int]
     defaults: DefaultSchedules | None
-    shapes: Sequence[InputSizes]
+    shapes: Sequence[KnownSizes]
     passes: ChosenPasses
     memory_limit: MemoryLimit | None
 

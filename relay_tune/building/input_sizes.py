@@ -1,4 +1,7 @@
-"""Sizes of inputs as users give them: `shapes={"x": (range(1, 65), 8)}`, or several such."""
+"""Sizes of inputs as users give them: `shapes={"x": (range(1, 65), 8)}`, or several such.
+
+A name may also be that of a size: `shapes={"batch": range(1, 65)}`.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,14 @@ from relay_tune.errors import InputError
 Size = int | range
 """A size, or a range of sizes, without steps."""
 
-InputSizes = Mapping[str, Sequence[Size]]
-"""The size of each axis of inputs by name."""
+InputSizes = Mapping[str, Sequence[Size] | Size]
+"""The size of each axis of inputs by name, or of dimensions by theirs."""
+
+KnownSizes = Mapping[str, Sequence[Size]]
+"""The same where each has a sequence."""
 
 
-def input_sizes(shapes: object) -> tuple[InputSizes, ...]:
+def input_sizes(shapes: object) -> tuple[KnownSizes, ...]:
     """The sizes that `shapes` gives, one mapping or several; InputError where it is no such thing.
 
     Integers of numpy count as Python's.
@@ -26,14 +32,16 @@ def input_sizes(shapes: object) -> tuple[InputSizes, ...]:
     return tuple(map(_by_name, given))
 
 
-def _by_name(named: object) -> InputSizes:
+def _by_name(named: object) -> KnownSizes:
     if not isinstance(named, Mapping):
         raise _no_sizes(f"shapes has {named!r}")
     return {name: _sizes(name, sizes) for name, sizes in named.items()}
 
 
 def _sizes(name: object, sizes: object) -> tuple[Size, ...]:
-    if not isinstance(sizes, Sequence) or isinstance(sizes, str | range):
+    if isinstance(sizes, int | np.integer | range):
+        return (_size(name, sizes),)
+    if not isinstance(sizes, Sequence) or isinstance(sizes, str):
         raise _no_sizes(f"The sizes of input {name!r} are {sizes!r}")
     return tuple(_size(name, size) for size in sizes)
 

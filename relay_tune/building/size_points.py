@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
-from relay_tune.building.input_sizes import InputSizes, Size
+from relay_tune.building.input_sizes import KnownSizes, Size
 from relay_tune.building.memory_limit import check_tensors
-from relay_tune.errors import InputError
+from relay_tune.errors import InputError, telling
 from relay_tune.first_order.kinds import component_types, function_type, tensors_of
 from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.ir.dim import Symbol
@@ -46,7 +46,7 @@ class SizePoint:
     is_exact: bool
 
 
-def size_points(typed: Module, named: Sequence[InputSizes]) -> tuple[SizePoint, ...]:
+def size_points(typed: Module, named: Sequence[KnownSizes]) -> tuple[SizePoint, ...]:
     """The points that sizes of inputs stand for, the smallest first.
 
     `typed` is a typed module whose inputs have names for all sizes (`named_sizes`). Raises
@@ -105,19 +105,13 @@ def input_shapes(typed: Module, point: SizePoint) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def _values_by_dimension(typed: Module, named: InputSizes) -> dict[str, Size]:
+def _values_by_dimension(typed: Module, named: KnownSizes) -> dict[str, Size]:
     """The sizes of all dynamic dimensions; InputError if they do not fit."""
     params = {param.name: param for param in typed.main.params}
-    for name in named:
-        if name not in params:
-            raise InputError(
-                f"The model has no input {name!r}.",
-                notes=(f"Its inputs are: {', '.join(params)}.",),
-                remedy="Give sizes to inputs of the model by their names.",
-            )
     found: dict[str, Size] = {}
     for name, sizes in named.items():
-        for dimension, size in _dimensions(params[name], sizes):
+        given = _dimensions(params[name], sizes) if name in params else [_named(typed, name, sizes)]
+        for dimension, size in given:
             if found.setdefault(dimension, size) != size:
                 raise InputError(
                     f"The dimension {dimension} has two sizes: {_text(found[dimension])} and "
@@ -128,6 +122,43 @@ def _values_by_dimension(typed: Module, named: InputSizes) -> dict[str, Size]:
     return found
 
 
+def _named(typed: Module, name: str, sizes: Sequence[Size]) -> tuple[str, Size]:
+    """A dimension that is given a size by its own name; InputError if none is called so."""
+    inputs = [param.name for param in typed.main.params]
+    dimensions = _dimension_names(typed)
+    if name not in dimensions:
+        listed = (f"Its inputs are: {', '.join(inputs)}.", f"Its sizes: {', '.join(dimensions)}.")
+        raise InputError(
+            f"The model has no input {name!r}.",
+            notes=listed[: 1 + bool(dimensions)],
+            remedy="Give sizes to inputs of the model, or to its sizes, by their names.",
+        )
+    if len(sizes) != 1:
+        raise InputError(
+            f"The size {name!r} cannot be {','.join(map(_text, sizes))}.",
+            remedy="Give one number, or a range, such as 1..64.",
+        )
+    _check_range(f"The size {name!r} cannot be {sizes[0]}.", sizes[0])
+    return name, sizes[0]
+
+
+def _dimension_names(typed: Module) -> list[str]:
+    """The names of the dynamic dimensions of inputs."""
+    types = (known_type(param) for param in typed.main.params)
+    dims = (dim for type_ in types if isinstance(type_, TensorType) for dim in type_.shape)
+    return list(dict.fromkeys(dim.name for dim in dims if isinstance(dim, Symbol)))
+
+
+def _check_range(what: str, size: Size) -> None:
+    """InputError, which says `what` is wrong, for a range that no axis can have."""
+    if isinstance(size, range) and (size.step != 1 or not size or size.start < 1):
+        raise InputError(
+            what,
+            remedy="Give the least size, from 1 on, and the one behind the largest, as in "
+            "range(1, 65); what is built runs for other sizes, too.",
+        )
+
+
 def _dimensions(param: Var, sizes: Sequence[Size]) -> Iterator[tuple[str, Size]]:
     """The dynamic dimensions of an input with the sizes that they are given."""
     type_ = known_type(param)
@@ -136,12 +167,7 @@ def _dimensions(param: Var, sizes: Sequence[Size]) -> Iterator[tuple[str, Size]]
     for dim, size in zip(type_.shape, sizes, strict=True):
         if isinstance(dim, int) and dim != size:
             raise _misfit(param, sizes)
-        if isinstance(size, range) and (size.step != 1 or not size or size.start < 1):
-            raise InputError(
-                f"Input {param.name!r} cannot have {size} as the sizes of an axis.",
-                remedy="Give the least size, from 1 on, and the one behind the largest, as in "
-                "range(1, 65); what is built runs for other sizes, too.",
-            )
+        _check_range(f"Input {param.name!r} cannot have {size} as the sizes of an axis.", size)
         if isinstance(dim, Symbol):
             yield dim.name, size
 
@@ -165,7 +191,8 @@ def dynamic_inputs(typed: Module, what: str) -> InputError:
         if isinstance(type_, TensorType) and not all(isinstance(dim, int) for dim in type_.shape)
     }
     listed = ", ".join(f"{name}: {type_text(type_)}" for name, type_ in dynamic.items())
-    sizes = {name: [_likely(dim) for dim in type_.shape] for name, type_ in dynamic.items()}
+    wanted = telling({name: type_.shape for name, type_ in dynamic.items()})
+    sizes = {name: [_likely(dim) for dim in dynamic[name].shape] for name in wanted}
     python = {name: tuple(each) for name, each in sizes.items()}
     words = " ".join(f"--shape {name}={','.join(map(_text, s))}" for name, s in sizes.items())
     return InputError(

@@ -25,8 +25,9 @@ def add_model(parser: ArgumentParser) -> None:
         type=shape,
         action="append",
         default=[],
-        help="the size of an input that the file leaves open; with ranges (NAME=1..64,3,224,224), "
-        "or where an input is named again, sizes that kernels are chosen for; may be repeated",
+        help="the size of an input that the file leaves open, or a size by its own name (batch=1); "
+        "with ranges (NAME=1..64,3,224,224), or where a name comes again, sizes that kernels are "
+        "chosen for; may be repeated",
     )
     parser.add_argument(
         "--constant",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from numbers import Integral
 
 from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
-from relay_tune.building.input_sizes import InputSizes
+from relay_tune.building.input_sizes import KnownSizes
 from relay_tune.errors import InputError
 from relay_tune.quick_dataclass import dataclass
 
@@ -34,7 +34,7 @@ class TuningOptions:
     batch: int = 8
     name: str = ""
     began: float | None = None
-    shapes: Sequence[InputSizes] = ()
+    shapes: Sequence[KnownSizes] = ()
     passes: ChosenPasses = STANDARD_PASSES
 
     def __post_init__(self) -> None:

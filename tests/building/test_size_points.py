@@ -42,6 +42,21 @@ def test_sizes_without_a_range_are_points_of_their_own() -> None:
     assert points({"x": (4, 9, 16)}, {"x": (1, 2, 16)}) == [((1, 2), True), ((4, 9), True)]
 
 
+def test_sizes_have_names_of_their_own() -> None:
+    text = "def @main(%x: Tensor[(n, m), float32], %y: Tensor[(m, n), float32]) { matmul(%x, %y) }"
+    typed = with_named_sizes(infer_types(parse(text.replace("matmul", "nn.matmul"))))
+    by_name = size_points(typed, [{"n": (range(1, 9),), "m": (4,)}])
+    by_input = size_points(typed, [{"x": (range(1, 9), 4)}])
+    assert (
+        [p.sizes for p in by_name]
+        == [p.sizes for p in by_input]
+        == [
+            {"n": 1, "m": 4},
+            {"n": 8, "m": 4},
+        ]
+    )
+
+
 def test_points_that_no_memory_holds_are_refused() -> None:
     with pytest.raises(BuildError, match=r"needs .* of memory") as caught:
         points({"x": (range(1, 10**14), 5, 16)})
@@ -58,6 +73,10 @@ def test_points_that_no_memory_holds_are_refused() -> None:
         ({"x": (range(0, 4), 1, 16)}, r"range\(0, 4\) as the sizes of an axis"),
         ({"x": (range(4, 9, 2), 1, 16)}, r"range\(4, 9, 2\) as the sizes of an axis"),
         ({}, "were given none: x"),
+        ({"n": (3,)}, "were given none: x"),
+        ({"x": (1, 2, 16), "n": (2,)}, "dimension n has two sizes: 1 and 2"),
+        ({"n": (1, 2)}, "size 'n' cannot be 1,2"),
+        ({"n": (range(0, 4),)}, r"size 'n' cannot be range\(0, 4\)"),
     ],
 )
 def test_sizes_that_do_not_fit_are_refused(named: InputSizes, message: str) -> None:

@@ -42,7 +42,8 @@ def from_onnx(
 
     Args:
         model: a path, the bytes of a file, or a parsed ModelProto.
-        shapes: sizes for inputs by name; a symbolic size that is bound is bound in all inputs.
+        shapes: sizes for inputs by name, or a size for a symbol by its name (`{"batch": 1}`); a
+            symbolic size that is bound is bound in all inputs.
         constants: values for inputs by name: arrays, numbers or lists of them; lists of arrays for
             sequences, None for an empty optional. Such an input is no parameter any more, and what
             it decides is decided at import.

@@ -6,7 +6,13 @@ from collections.abc import Collection
 
 from onnx import GraphProto
 
-from relay_tune.errors import FIX_SIZES, ModelError, RelayError, UnsupportedOperatorError
+from relay_tune.errors import (
+    FIX_SIZES,
+    ModelError,
+    RelayError,
+    UnsupportedOperatorError,
+    telling,
+)
 from relay_tune.frontend.onnx_import.dynamic_inputs import GUESSES, DeclaredInputs, declared_inputs
 from relay_tune.frontend.onnx_import.scope import CHECK_NODE
 
@@ -46,7 +52,9 @@ def _notes(inputs: DeclaredInputs, given: Collection[str]) -> tuple[str, ...]:
 
 def _shapes_text(inputs: DeclaredInputs, given: Collection[str]) -> str:
     likely = inputs.likely_shapes(GUESSES[0])
-    shapes = {name: shape for name, shape in likely.items() if name not in given}
+    declared = {each.name: each.sizes or ("",) for each in inputs.dynamic}
+    wanted = telling({name: [size or "?" for size in declared[name]] for name in likely})
+    shapes = {name: shape for name, shape in likely.items() if name in wanted and name not in given}
     if not shapes:
         return ""
     options = " ".join(f"--shape {n}={','.join(map(str, s))}" for n, s in shapes.items())

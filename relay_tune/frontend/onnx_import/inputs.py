@@ -27,7 +27,7 @@ from relay_tune.ir.expr import Var
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.quick_dataclass import dataclass
 
-Shapes = Mapping[str, Sequence[int]]
+Shapes = Mapping[str, Sequence[int] | int]
 
 
 def parameters(
@@ -38,19 +38,13 @@ def parameters(
 ) -> tuple[Var, ...]:
     """A typed variable for each input of the graph that no weight of the file fills.
 
-    `shapes` gives sizes to inputs by name; a symbol that gets a size gets it in all inputs. Inputs
-    of types that are not supported are left out, and noted in `refusals` if something reads them.
+    `shapes` gives sizes to inputs by name, or to symbols by theirs; a symbol that gets a size gets
+    it in all inputs. Inputs of types that are not supported are left out, and noted in `refusals`
+    if something reads them.
     Raises ModelError for a malformed input, InputError where `shapes` does not fit.
     """
     declared = {name: value for name, value in _inputs(graph) if name not in constant_names}
-    unknown = [name for name in shapes if name not in declared]
-    if unknown:
-        raise InputError(
-            f"A shape is given for {unknown[0]!r}, which is not an input of the model.",
-            notes=(f"The inputs are {', '.join(declared) or 'none'}.",),
-            remedy="Use one of these names.",
-        )
-    sizes = {name: _sizes(name, shape) for name, shape in shapes.items()}
+    sizes = {name: _sizes(name, shape) for name, shape in shapes.items() if name in declared}
     bindings = _Bindings()
     types: dict[str, Type] = {}
     read = {name for node in graph.node for name in names_read(node)}
@@ -67,7 +61,26 @@ def parameters(
                 f"A shape is given for {name!r}, which is a sequence or an optional.",
                 remedy="Omit it: its elements have any size.",
             )
+    for name, size in shapes.items():
+        if name not in declared:
+            _bind_symbol(name, size, bindings, declared)
     return tuple(_variable(name, type_, bindings) for name, type_ in types.items())
+
+
+def _bind_symbol(name: str, size: object, bindings: _Bindings, inputs: Collection[str]) -> None:
+    """Give a symbol its size; InputError for a name that none has, or for no single size."""
+    symbol = bindings.symbols.get(name)
+    if symbol is None:
+        notes = [f"The inputs are {', '.join(inputs) or 'none'}."]
+        if bindings.symbols:
+            notes.append(f"The names of sizes are {', '.join(bindings.symbols)}.")
+        raise InputError(
+            f"A shape is given for {name!r}, which is not an input of the model.",
+            notes=tuple(notes),
+            remedy="Use one of these names.",
+        )
+    (only,) = size if isinstance(size, Sequence) and len(size) == 1 else (size,)
+    bindings.bind(name, TensorType((symbol,), "int64"), (only,))  # type: ignore[arg-type]
 
 
 def _sizes(name: str, shape: object) -> Sequence[int]:

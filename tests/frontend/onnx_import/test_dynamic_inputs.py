@@ -9,6 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from relay_tune.errors import InputError, RelayError
 from relay_tune.frontend.onnx_import.deciding_inputs import deciding_inputs
 from relay_tune.frontend.onnx_import.dynamic_inputs import GUESSES, declared_inputs
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
@@ -194,3 +195,41 @@ def test_lengths_that_reshapes_write_out_are_guesses() -> None:
         (1, 7, 32),
         (1, 4, 32),
     ]
+
+
+CACHES = """<ir_version: 8, opset_import: ["": 16]>
+    g (float[1, new] x, float[past, 4] a, float[past, 4] b) => (float y, float z) {
+        y = Identity(x)
+        z = Add(a, b) }"""
+
+
+@pytest.mark.parametrize("past", [3, (3,)])
+def test_a_size_gets_its_number_by_its_own_name(past: object) -> None:
+    module = from_onnx(onnx.parser.parse_model(CACHES), shapes={"past": past, "x": (1, 2)})
+    shapes = [param.type.shape for param in module.main.params]
+    assert shapes == [(1, 2), (3, 4), (3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ({"now": 3}, "'now', which is not an input"),
+        ({"past": (3, 4)}, r"'past' has the size \(3, 4\)"),
+        ({"past": -1}, "'past' has the size -1"),
+        ({"past": True}, "'past' has the size True"),
+        ({"past": 3, "a": (2, 4)}, "has the size 3 at axis 0, where 2 is needed"),
+    ],
+)
+def test_sizes_that_no_name_can_have_are_refused(shapes: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        from_onnx(onnx.parser.parse_model(CACHES), shapes=shapes)
+    if "now" in shapes:
+        assert caught.value.notes[-1] == "The names of sizes are new, past."
+
+
+def test_what_is_proposed_names_as_many_inputs_as_tell_all_sizes() -> None:
+    text = CACHES.replace("z = Add(a, b)", 'z = LSTM<direction = "sideways">(a, b, x)')
+    with pytest.raises(RelayError) as caught:
+        from_onnx(onnx.parser.parse_model(text))
+    assert "shapes={'x': (1, 512), 'a': (16, 4)}" in str(caught.value.remedy)
+    assert "'b'" not in str(caught.value.remedy)
