@@ -14,7 +14,7 @@ refers to that.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import product
 
 from relay_tune.first_order.instructions import Instruction, Register, Release, RunRegion
@@ -88,11 +88,13 @@ def _found(entry: FirstOrderFunction) -> Iterator[PossibleInPlace]:
     results = entry.results_in_place
     regions = (each for each in block.instructions if isinstance(each, RunRegion))
     for region in regions:
+        uses_of_buffers = BufferUses.of(region.region)
         for read, written in _pairs(region):
             register, result = region.inputs[read], region.outputs[written]
             if register in free and result in results and register.kind == result.kind:
                 pair = InPlaceOutput(results[result], numbers[register])
-                yield from (PossibleInPlace(pair, each) for each in _sharing(region, read, written))
+                found = _sharing(uses_of_buffers, region, read, written)
+                yield from (PossibleInPlace(pair, each) for each in found)
 
 
 def possible_sharing(program: FirstOrderProgram, is_limited: bool = False) -> Iterator[Sharing]:
@@ -152,12 +154,13 @@ def _released(instructions: Sequence[Instruction]) -> Iterator[Register]:
 def _reuses(
     step: RunRegion, ending: Container[Register], elsewhere: Container[Register]
 ) -> Iterator[PossibleReuse]:
+    uses = BufferUses.of(step.region)
     for read, written in _pairs(step):
         old, new = step.inputs[read], step.outputs[written]
         is_free = old in ending and step.inputs.count(old) == 1 and new not in elsewhere
         is_known = isinstance(old.kind, TensorKind) and not old.kind.is_open
         if is_free and is_known and old.kind == new.kind:
-            found = _sharing(step, read, written)
+            found = _sharing(uses, step, read, written)
             yield from (PossibleReuse(step, written, read, each) for each in found)
 
 
@@ -166,25 +169,40 @@ def _pairs(step: RunRegion) -> Iterator[tuple[int, int]]:
     return product(range(len(step.inputs)), range(len(step.outputs)))
 
 
-def _sharing(step: RunRegion, read: int, written: int) -> Iterator[Sharing]:
+def _sharing(uses: BufferUses, step: RunRegion, read: int, written: int) -> Iterator[Sharing]:
     """The primitive that alone reads an input and writes an output, if there is one."""
     old, new = step.region.inputs[read], step.region.outputs[written]
-    run = only_run(step.region, old, new)
+    run = uses.only_run(old, new)
     if run is not None:
         yield Sharing(run.function, run.inputs.index(old), run.outputs.index(new))
 
 
-def only_run(region: Region, read: Buffer, written: Buffer) -> KernelRun | None:
-    """The run that alone reads one buffer, once, and alone writes another; None if none does."""
-    readers = [run for run in region.runs for each in run.inputs if _lies_in(region, each, read)]
-    writers = [
-        run for run in region.runs for each in run.outputs if _lies_in(region, each, written)
-    ]
-    if len(readers) != 1 or writers != readers:
-        return None
-    (run,) = readers
-    return run if read in run.inputs and written in run.outputs else None
+@dataclass(frozen=True, eq=False, slots=True)
+class BufferUses:
+    """The runs that read and write each buffer of its own memory, or parts of it: once a use.
 
+    A step of training has a result for each of hundreds of inputs: all runs are looked at once, not
+    for each pair.
+    """
 
-def _lies_in(region: Region, buffer: Buffer, whole: Buffer) -> bool:
-    return region.located(buffer).whole is whole
+    readers: Mapping[Buffer, Sequence[KernelRun]]
+    writers: Mapping[Buffer, Sequence[KernelRun]]
+
+    @staticmethod
+    def of(region: Region) -> BufferUses:
+        """Those of a region."""
+        readers: dict[Buffer, list[KernelRun]] = {}
+        writers: dict[Buffer, list[KernelRun]] = {}
+        for run in region.runs:
+            for buffers, found in ((run.inputs, readers), (run.outputs, writers)):
+                for buffer in buffers:
+                    found.setdefault(region.located(buffer).whole, []).append(run)
+        return BufferUses(readers, writers)
+
+    def only_run(self, read: Buffer, written: Buffer) -> KernelRun | None:
+        """The run that alone reads one buffer, once, and alone writes another; None without."""
+        readers, writers = self.readers.get(read, ()), self.writers.get(written, ())
+        if len(readers) != 1 or writers != readers:
+            return None
+        (run,) = readers
+        return run if read in run.inputs and written in run.outputs else None

@@ -8,7 +8,9 @@ from relay_tune.first_order.in_place_outputs import (
     possible_reuses,
     possible_sharing,
 )
+from relay_tune.first_order.instructions import RunRegion
 from relay_tune.first_order.lower_program import lower_program
+from relay_tune.first_order.region import Buffer, Part, Region
 from relay_tune.ir.parser.parse import parse
 from relay_tune.typing.infer import infer_types
 
@@ -32,6 +34,30 @@ def test_pairs(body: str, pairs: set[tuple[int, int]]) -> None:
     module = infer_types(parse(f"def @main(%x: {KIND}, %y: {KIND}) {{ {body} }}"))
     found = possible_in_place(lower_program(fused_module(module)))
     assert {(each.pair.output, each.pair.input) for each in found} == pairs
+
+
+def test_runs_are_looked_at_once_however_many_pairs_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A step of a network with 364 parameters was built for minutes."""
+    names = [f"%p{n}" for n in range(24)]
+    params = ", ".join(f"{name}: {KIND}" for name in ("%x", *names))
+    body = ", ".join(f"nn.dense(%x, {name}) - {name} * 2f" for name in names)
+    module = infer_types(parse(f"def @main({params}) {{ ({body}) }}"))
+    program = lower_program(fused_module(module))
+    located, looked = Region.located, []
+
+    def counted(region: Region, buffer: Buffer) -> Part:
+        looked.append(buffer)
+        return located(region, buffer)
+
+    monkeypatch.setattr(Region, "located", counted)
+    found = [*possible_in_place(program), *possible_reuses(program)]
+    steps = list(program.outer_function.blocks[0].instructions)
+    regions = [each.region for each in steps if isinstance(each, RunRegion)]
+    uses = sum(len(run.inputs) + len(run.outputs) for each in regions for run in each.runs)
+    assert len(looked) == 2 * uses
+    assert len(found) == len(names)
 
 
 LOOP = f"""

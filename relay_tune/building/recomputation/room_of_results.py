@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Container
 from dataclasses import replace
 
-from relay_tune.first_order.in_place_outputs import equal_pairs, only_run
+from relay_tune.first_order.in_place_outputs import BufferUses, equal_pairs
 from relay_tune.first_order.region import Buffer, KernelRun, Part, Region
 
 
@@ -26,11 +26,12 @@ def with_values_in_results(
     between, results = region.between, set(region.outputs)
     wholes = [region.located(buffer).whole for run in region.runs for buffer in run.inputs]
     reads = Counter(wholes)
+    uses = BufferUses.of(region)
     found: dict[Buffer, Buffer] = {}
     for run in region.runs:
         allowed = in_place(run)
         for read, written, old, new in equal_pairs(region, run, between, results):
-            is_free = reads[old] == 1 and not any(only_run(region, e, new) for e in region.inputs)
+            is_free = reads[old] == 1 and not any(uses.only_run(e, new) for e in region.inputs)
             if (read, written) in allowed and old not in found and is_free:
                 found[old] = new
     taken = {new: old for old, new in found.items()}  # a result has room for one
