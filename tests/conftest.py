@@ -11,6 +11,10 @@ import pytest
 from hypothesis import settings
 
 from relay_tune.cli.left_out import unused_left_out
+from relay_tune.remembered import results_for_one_build
+
+MANY_OBJECTS = 100_000
+"""New ones, which are worth a search for garbage: it takes a microsecond for each."""
 
 settings.register_profile("same examples", derandomize=True)
 settings.load_profile("same examples")  # a run says the same as the one before; campaigns search on
@@ -34,11 +38,16 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Let it pass over what tests before those of this file left behind, too.
+    """Drop what the tests of a file remembered, and now and then look for the garbage of several.
 
-    A test that collects garbage looks at its own file's objects then, not at those of all.
+    What is still remembered would be searched, and kept, in vain. A test that collects garbage
+    looks at the objects of a few files then, not at those of all.
     """
-    if nextitem is None or nextitem.path != item.path:
+    if nextitem is not None and nextitem.path == item.path:
+        return
+    with results_for_one_build():
+        pass
+    if gc.get_count()[0] > MANY_OBJECTS:
         gc.collect(1)
         gc.freeze()
 
