@@ -10,6 +10,7 @@ from importlib import import_module
 import pytest
 from hypothesis import settings
 
+from relay_tune.building import workers
 from relay_tune.cli.left_out import unused_left_out
 from relay_tune.remembered import results_for_one_build
 
@@ -63,3 +64,15 @@ def _interrupts_arrive() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _builds_start_no_processes() -> Iterator[None]:
+    """Builds in this process are for one processor: other tests run on the others meanwhile.
+
+    A process takes .3 s to start. Tests of what they do say that there are two processors; commands
+    that tests start have all of them.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workers, "available_processors", lambda: 1)
+        yield

@@ -18,6 +18,7 @@ from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
+from relay_tune.tuning.tuned_build import build
 from relay_tune.typing.infer import infer_types
 from relay_tune.zoo import build as zoo_build
 from tests.schedule.machines import core
@@ -82,6 +83,18 @@ def test_few_primitives_start_no_process(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(processes, "start_worker", None)
     primitives = [primitive(size) for size in range(20, 24)]
     assert ordered(primitives, DefaultSchedules(MACHINE, 2)) == primitives
+
+
+def test_a_network_is_the_same_with_processes_as_without(
+    started: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = zoo_build("mlp", small=True)
+    shared = build(network, threads=2).compiled()
+    assert len(started) == 1
+    monkeypatch.setattr(processes, "available_processors", lambda: 1)
+    alone = build(network, threads=2).compiled()
+    assert len(started) == 1
+    assert sorted(shared.objects) == sorted(alone.objects)
 
 
 def test_callers_that_stop_end_the_processes(started: list[subprocess.Popen[bytes]]) -> None:
