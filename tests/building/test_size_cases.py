@@ -10,7 +10,7 @@ from relay_tune.building import rows_packed_alike, size_cases
 from relay_tune.building.bounded_rows import LONGEST_ROW
 from relay_tune.building.build import build
 from relay_tune.building.primitive import Packing, Primitive
-from relay_tune.building.primitives import ChooseSchedule, primitives_of, write_primitive
+from relay_tune.building.primitives import ChooseSchedule, chosen_schedule, primitives_of
 from relay_tune.building.program_form import program_kernels, program_module
 from relay_tune.building.rows_packed_alike import with_rows_packed_alike
 from relay_tune.building.size_cases import (
@@ -28,8 +28,10 @@ from relay_tune.ir.parser.parse import parse
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.target_machine import machine_of
+from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.packing import PackRecipe
-from relay_tune.schedule.plan import Plan
+from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.rewrites.weight_panels.record import PANELS
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.bind_parameters import BindParameters
@@ -133,8 +135,13 @@ def test_few_rows_have_code_of_their_own_where_it_differs(
 
 def recipes(primitives: Iterable[Primitive]) -> set[PackRecipe]:
     """How the kernels of some primitives want their weights."""
-    codes = [write_primitive(each, native_target(), 1, None) for each in primitives]
-    return {packed.recipe for code in codes for packed in code.scheduled.packed}
+    return {packed.recipe for each in primitives for packed in _scheduled(each).packed}
+
+
+def _scheduled(primitive: Primitive) -> ScheduledProgram:
+    plan = primitive.plan or plan_program(primitive.program)
+    schedule = primitive.schedule or chosen_schedule(primitive.key, plan, native_target(), 1, None)
+    return apply_schedule(plan.with_algorithm(schedule.algorithm), schedule)
 
 
 def test_the_code_of_all_small_numbers_of_rows_reads_one_copy_of_the_weights() -> None:
