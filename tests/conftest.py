@@ -33,7 +33,7 @@ def pytest_collection_finish() -> None:
     searches what is still in use.
     """
     gc.freeze()
-    gc.set_threshold(400_000, 20, 20)
+    gc.set_threshold(1_000_000, 20, 20)
     gc.enable()
 
 
