@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,10 +20,11 @@ TEXT = "def @main(%x: Tensor[(2), float32]) { nn.relu(%x) }"
 def python(
     *arguments: str, folder: Path = ROOT, path: Path = ROOT
 ) -> subprocess.CompletedProcess[str]:
+    kept = {name: os.environ[name] for name in ("PYTHONPYCACHEPREFIX",) if name in os.environ}
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
-        env={"PYTHONPATH": str(path), "PATH": ""},
+        env={"PYTHONPATH": str(path), "PATH": "", **kept},
         capture_output=True,
         text=True,
         timeout=120,
@@ -43,7 +45,7 @@ gc.callbacks.append(lambda phase, about: begun.append(phase))
 rt.build
 found = len(begun), gc.isenabled()
 gc.disable()
-rt.tune
+rt.from_onnx
 print(*found, gc.isenabled())
 """
     assert python("-c", script).stdout.split() == ["0", "True", "False"]
