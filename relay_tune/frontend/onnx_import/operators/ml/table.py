@@ -9,6 +9,7 @@ from relay_tune.frontend.onnx_import.build import Builder
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.ml.features import FEATURES
 from relay_tune.frontend.onnx_import.operators.ml.linear import LINEAR
+from relay_tune.frontend.onnx_import.operators.ml.support_vectors import SUPPORT_VECTORS
 from relay_tune.frontend.onnx_import.operators.ml.trees import TREES
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.ir.expr import Expr
@@ -25,6 +26,7 @@ def refuse_maps(node: OnnxNode, build: Builder) -> Expr:
 CLASSICAL: Mapping[str, Translator] = {
     **FEATURES,
     **LINEAR,
+    **SUPPORT_VECTORS,
     **TREES,
     "ZipMap": refuse_maps,
 }

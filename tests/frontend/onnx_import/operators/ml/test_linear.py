@@ -1,4 +1,4 @@
-"""Linear models and support vector machines."""
+"""Linear models."""
 
 from __future__ import annotations
 
@@ -37,19 +37,3 @@ def test_names_of_classes_are_refused(check_classical: Check) -> None:
         check_classical(
             "LinearClassifier", ROWS, outputs=2, classlabels_strings=["a", "b"], **options
         )
-
-
-@pytest.mark.parametrize("kernel", ["LINEAR", "POLY", "RBF", "SIGMOID"])
-@pytest.mark.parametrize("one_class", [0, 1])
-def test_support_vectors(check_classical: Check, kernel: str, one_class: int) -> None:
-    check_classical(
-        "SVMRegressor",
-        ROWS,
-        kernel_type=kernel,
-        kernel_params=[0.3, 0.2, 2.0],
-        coefficients=[0.4, -0.5, 0.6],
-        support_vectors=WEIGHTS.ravel().tolist(),
-        n_supports=3,
-        rho=[0.05],
-        one_class=one_class,
-    )
