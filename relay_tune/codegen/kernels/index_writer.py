@@ -148,7 +148,7 @@ class IndexWriter:
             return None
         plain = found.plain.substituted(self.environment)
         divided = found.divided.substituted(self.environment)
-        if plain is None or divided is None or is_symbolic(plain.constant):
+        if plain is None or divided is None:
             return None
         if plain.coefficient(LANE) or divided.coefficient(LANE) != 1:
             return None

@@ -22,7 +22,7 @@ from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.byte_lookup import TABLE_SIZE, looked_up_byte
 from relay_tune.tensor.expression import INDEX, Axis, Load, Tensor, Word
 from relay_tune.tensor.lane_rows import pieces
-from relay_tune.tensor.size import is_symbolic, surely_less
+from relay_tune.tensor.size import is_symbolic, surely_less, without_constant
 
 
 @dataclass(slots=True)
@@ -155,7 +155,8 @@ class LoadWriter:
 
     def _load_repeated(self, tensor: Tensor, offset: Affine, shape: RepeatedLanes) -> Value:
         """Elements from an offset on, each of which several lanes share, out of a whole vector."""
-        place = offset.constant % shape.factor
+        # Rows of open length lie a size apart: what is added to it is shared by neighbours.
+        place = (offset.constant - without_constant(offset.constant)) % shape.factor
         begin = offset.shift(-place)
         if all(self._is_inside(tensor, begin.shift(n)) for n in (0, shape.lanes - 1)):
             found = self._stored(tensor, begin, shape.lanes)
