@@ -1,4 +1,4 @@
-"""How much larger axes are than what is read along them: windows, or indices of each element.
+"""How much larger axes are than what is read along them: windows, so many elements, or indices.
 
     nn.max_pool1d(%x, pool_size=[5], padding=[1, 1])     on axis W: %x.shape[2] + 2 - 5
 
@@ -9,6 +9,7 @@ none.)
 
     gather(%x, %i, axis=0)        on axis 1: %x.shape[1] - %i.shape[1]
     slice_like(%x, %y)            on all axes: %x.shape[n] - %y.shape[n]
+    topk(%x, k=5, axis=0)         on axis 0: %x.shape[0] - 5
 
 Indices that `take` clips or wraps need an axis with an element, unless there are none: n indices of
 an axis of m elements leave a room of n (m - 1).
@@ -33,6 +34,7 @@ from relay_tune.typing.relations.convolution import conv
 from relay_tune.typing.relations.indexing import gather, scatter_elements, slice_like, take
 from relay_tune.typing.relations.pooling import adaptive_pool, grid_sample, pool, resize
 from relay_tune.typing.relations.shape import pad, repeats_elements, sliding_window
+from relay_tune.typing.relations.sorting import topk
 from relay_tune.typing.relations.support import as_tuple
 from relay_tune.typing.windows import pad_pairs, repeated_rooms, window_room
 
@@ -80,6 +82,10 @@ def window_rooms(call: Call) -> Iterator[WindowRoom]:
                 yield WindowRoom(room, _no_elements(call, str(axis)))
         case relation, [TensorType() as data] if relation in (resize, adaptive_pool):
             yield from _resized(call, attributes, data)
+        case relation, [TensorType() as data] if relation is topk:
+            axis = attributes.axis % len(data.shape)
+            room = add(data.shape[axis], -max(attributes.k, 0))
+            yield WindowRoom(room, _too_few(call, str(axis), attributes.k))
         case relation, [TensorType() as data, TensorType() as grid] if relation is grid_sample:
             for axis, size in enumerate(data.shape[2:], start=2):
                 points = product(grid.shape[2:])
@@ -114,6 +120,12 @@ def _resized(call: Call, attributes: Any, data: TensorType) -> Iterator[WindowRo
 
 def _no_elements(call: Call, axis: str) -> str:
     return f"Axis {axis} of the data of {index_subject(call)} has no elements."
+
+
+def _too_few(call: Call, axis: str, kept: int) -> str:
+    return (
+        f"Axis {axis} of the data of {index_subject(call)} has fewer elements than the {kept} kept."
+    )
 
 
 def _cut_axes(attributes: Any, example: TensorType) -> Iterable[int]:

@@ -4,11 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import relay_tune as rt
+from relay_tune.ir.dim import Symbol
 from relay_tune.ir.operator import find_operator
+from relay_tune.ir.types import TensorType
 from relay_tune.op.heap_selection import selected_tensors
 from relay_tune.op.merge_sort import sorted_tensors
-from relay_tune.op.sorting import stable_order
+from relay_tune.op.sorting import TopkAttributes, stable_order, topk_elements
 from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import input_tensor
 
 WITH_NAN = np.array([[3, np.nan, -1, 3, np.inf], [0, -0.0, 1, np.nan, np.nan]], "float32")
@@ -67,6 +70,31 @@ def test_compiled_topk_is_that_of_the_interpreter(k, ascending):
     x[0, ::7, 1] = np.nan
     for found, expected in zip(rt.build(module)(x), rt.interpret(module, x), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("ascending", [True, False])
+def test_a_heap_keeps_elements_of_an_open_axis(ascending):
+    """However many elements there are; a row of fewer than are kept is refused, not read over."""
+    text = (
+        f"def @main(%x: Tensor[(n, 2), float32]) {{ topk(%x, k=5, axis=0, is_ascend={ascending}) }}"
+    )
+    module = rt.parse(text)
+    model = rt.build(module)
+    for count in (5, 6, 300):
+        x = np.random.default_rng(count).integers(0, 9, (count, 2)).astype("float32")
+        for found, expected in zip(model(x), rt.interpret(module, x), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    with pytest.raises(rt.RelayError, match="has fewer elements than the 5 kept"):
+        model(np.ones((4, 2), "float32"))
+
+
+@pytest.mark.parametrize(("size", "is_heap"), [(8, False), (64, True), ("n", True)])
+def test_rows_of_an_open_axis_are_taken_for_long(size, is_heap):
+    """100 of 8400 elements took fifty times as long where they were sorted."""
+    length = symbolic_size(Symbol(size), 4) if isinstance(size, str) else size
+    data = input_tensor("x", (3, length), "float32")
+    values, _ = topk_elements(TopkAttributes(k=5), [data], [TensorType((3, 5), "float32")])
+    assert ("hole" in str(values.procedure)) == is_heap
 
 
 @pytest.mark.parametrize("ret_type", ["both", "values", "indices"])

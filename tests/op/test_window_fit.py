@@ -22,6 +22,8 @@ ROOMS = {
     "nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [1, 2]])": [],
     "nn.mirror_pad(%x, pad_width=[[0, 0], [0, 0], [1, 2]])": ["w - 1"],
     "nn.adaptive_max_pool1d(%x, output_size=[3])": ["w - 1"],
+    "topk(%x, k=3)": ["w - 3"],
+    "topk(%x, k=0)": ["w"],
     "image.resize1d(%x, size=[5])": ["w - 1"],
     "nn.conv1d_transpose(%x, %t)": [],
     "nn.relu(%x)": [],

@@ -38,11 +38,11 @@ def translate_topk(node: OnnxNode, build: Builder) -> list[Expr | None]:
         return _nothing(build, data, axis)
     ascending = node.opset >= 11 and not node.flag("largest", 1)
     options = {"axis": axis, "ret_type": "both", "is_ascend": ascending, "dtype": "int64"}
-    if is_equal(count, size) == 1 or (known and isinstance(size, int)):
+    if is_equal(count, size) == 1 or known:
         kept = count if known else 0  # 0: all of them
         found = build.call("topk", data, k=kept, **options)
         return [build.item(found, 0), build.item(found, 1)]
-    given = build.constant([count], "int64") if known else cast_to(build, node.input(1), "int64")
+    given = cast_to(build, node.input(1), "int64")
     found = build.call("dyn.topk", data, given, **options)
     shape = [count if index == axis else dim for index, dim in enumerate(shape_of(data))]
     both = (build.with_shape(build.item(found, index), shape) for index in (0, 1))
