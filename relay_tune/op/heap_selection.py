@@ -23,7 +23,7 @@ element is kept for a while: 9, 20, 23; 1430.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Heap:
+class Heap:
     """The local buffers: the heap, the element that looks for its place, and where it looks."""
 
     keys: Buffer
@@ -45,27 +45,28 @@ def selected_tensors(
     """
 
     def write_row(builder: LoopBuilder, row: Row) -> None:
-        heap = _heap(builder, kept, data.dtype)
+        heap = heap_buffers(builder, kept, data.dtype)
         with builder.loop("first", kept) as position:
             builder.store(heap.keys, (position,), row.element(position))
             builder.store(heap.places, (position,), position)
         with builder.loop("root", kept // 2) as number:
             root = binary("sub", kept // 2 - 1, number)
-            _place(builder, heap, _element(heap, root), root, kept, ascending)
+            sift(builder, heap, element_at(heap, root), root, kept, ascending)
         with builder.loop("later", row.size, begin=kept) as position:
             value = row.element(position)
             with builder.when(goes_before(value, heap.keys[0], ascending)):
-                _place(builder, heap, (value, position), literal(0, INDEX), kept, ascending)
+                sift(builder, heap, (value, position), literal(0, INDEX), kept, ascending)
         with builder.loop("taken", kept) as number:
             last = binary("sub", kept - 1, number)
             row.write(last, heap.keys[0], heap.places[0])
-            _place(builder, heap, _element(heap, last), literal(0, INDEX), last, ascending)
+            sift(builder, heap, element_at(heap, last), literal(0, INDEX), last, ascending)
 
     return ordered_rows("topk", data, axis, kept, index_dtype, write_row)
 
 
-def _heap(builder: LoopBuilder, kept: int, dtype: str) -> _Heap:
-    return _Heap(
+def heap_buffers(builder: LoopBuilder, kept: int, dtype: str) -> Heap:
+    """Room for a heap of up to `kept` elements."""
+    return Heap(
         keys=builder.local("keys", (kept,), dtype),
         places=builder.local("places", (kept,), INDEX),
         key=builder.local("key", (), dtype),
@@ -77,14 +78,14 @@ def _heap(builder: LoopBuilder, kept: int, dtype: str) -> _Heap:
     )
 
 
-def _element(heap: _Heap, place: Scalar) -> tuple[Scalar, Scalar]:
+def element_at(heap: Heap, place: Scalar) -> tuple[Scalar, Scalar]:
     """The key at a place of the heap, and where it stood in the row."""
     return heap.keys[place], heap.places[place]
 
 
-def _place(
+def sift(
     builder: LoopBuilder,
-    heap: _Heap,
+    heap: Heap,
     element: tuple[Scalar, Scalar],
     hole: Scalar,
     size: Scalar | int,
@@ -98,9 +99,9 @@ def _place(
     left = heap.hole[()] * 2 + 1
     with builder.while_(binary("lt", left, heap.size[()])):
         right = binary("min", left + 1, heap.size[()] - 1)
-        later = _goes_behind(_element(heap, right), _element(heap, left), ascending)
+        later = _goes_behind(element_at(heap, right), element_at(heap, left), ascending)
         builder.store(heap.child, (), select(later, right, left))
-        child, own = _element(heap, heap.child[()]), (heap.key[()], heap.place[()])
+        child, own = element_at(heap, heap.child[()]), (heap.key[()], heap.place[()])
         builder.store(heap.goes_on, (), _goes_behind(child, own, ascending))
         with builder.when(heap.goes_on[()]):
             builder.store(heap.keys, (heap.hole[()],), child[0])

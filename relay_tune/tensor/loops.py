@@ -208,6 +208,16 @@ class LoopBuilder:
         self._blocks[-1].append(Loop(axis, index_value(begin), index_value(end), body))
 
     @contextmanager
+    def vector(self, name: str, lanes: int) -> Iterator[Axis]:
+        """A loop over so many elements, which are those of one vector; gives its axis."""
+        axis = Axis(name, lanes, dtype=INDEX)
+        self._blocks.append([])
+        yield axis
+        body = Block(tuple(self._blocks.pop()))
+        ends = index_value(0), index_value(lanes)
+        self._blocks[-1].append(Loop(axis, *ends, body, LoopKind.VECTOR))
+
+    @contextmanager
     def when(self, condition: Scalar) -> Iterator[None]:
         """`if (condition) { .. }`."""
         self._blocks.append([])
