@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.errors import UnsupportedOperatorError
-from relay_tune.frontend.onnx_import.build import Builder, shape_of
+from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of, shape_of
 from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time, sizes_of
 from relay_tune.ir.dim import UNKNOWN, Atom, Dim, Polynomial, PositivePart, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import floor_divide, product
@@ -164,16 +164,33 @@ def filled_to_sizes(build: Builder, value: Any, dtype: str, sizes: Sequence[Size
 def is_zero(build: Builder, value: Expr) -> bool:
     """Whether all elements are surely zero: those of a filling of any size, or of a part of one."""
     value = build.value_of(value)
-    parts = ("take", "strided_slice", "dyn.broadcast_to", "dyn.full", "full")
+    parts = ("take", "strided_slice", "dyn.broadcast_to", "broadcast_to_like", "dyn.full", "full")
     while (part := operator_call(value, *parts)) is not None:
         value = build.value_of(part.arguments[0])
     return isinstance(value, Constant) and not value.data.any()
 
 
 def broadcast_to_sizes(build: Builder, data: Expr, sizes: Sequence[Dim]) -> Expr:
-    """`data` stretched to sizes that may be symbols."""
-    stretched = build.call("dyn.broadcast_to", data, size_vector(build, sizes))
-    return build.with_shape(stretched, sizes)
+    """`data` stretched to sizes that may be symbols.
+
+    Where axes of size 1 alone are stretched, the comparison with a vector for each of them has
+    the sizes. Nothing reads its elements, so that they are not computed, and the code that reads
+    `data` knows which axes repeat it.
+    """
+    for _ in range(len(sizes) - rank_of(data)):
+        data = build.call("expand_dims", data, axis=0)
+    axes = list(zip(shape_of(data), sizes, strict=True))
+    is_told = all(old in (1, new) and UNKNOWN not in (old, new) for old, new in axes)
+    if not is_told or all(old == 1 for old, _ in axes):
+        stretched = build.call("dyn.broadcast_to", data, size_vector(build, sizes))
+        return build.with_shape(stretched, sizes)
+    like = data
+    for behind, (old, new) in enumerate(reversed(axes)):
+        if old != new:
+            row = filled_to_sizes(build, 0, dtype_of(like), [new])
+            row = build.call("expand_dims", row, axis=1, num_newaxis=behind) if behind else row
+            like = build.call("equal", like, row)
+    return build.call("broadcast_to_like", data, like)
 
 
 def reshape_to_sizes(build: Builder, data: Expr, sizes: Sequence[Size]) -> Expr:
