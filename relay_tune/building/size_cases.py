@@ -40,7 +40,7 @@ from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.op.spaced_inputs import spaced_inputs
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.dependencies import tensors_in_order
-from relay_tune.tensor.expression import Reduce, Tensor
+from relay_tune.tensor.expression import Axis, Reduce, Tensor
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.tensor.size import UndecidedSizeError, dim_of, is_symbolic, nominal
@@ -265,15 +265,14 @@ def _few_points(
 def _few_pixels(
     named: OpenPrimitive, key: PrimitiveKey, program: TensorProgram, example: Example
 ) -> Iterator[PrimitiveCase]:
-    """Cases for few pixels, whatever the batch: of a convolution whose weights are large, and of
-    one whose code is chosen for large images."""
-    sides = {
-        symbol
-        for product in _heavy(program)
-        for axis in product.axes[1:]
-        for symbol in symbol_names(dim_of(axis.extent))
-    }
+    """Cases for few pixels: of a convolution whose weights are large, for few images and for any
+    batch, and of one whose code is chosen for large images."""
+    heavy = list(_heavy(program))
+    sides = {name for product in heavy for axis in product.axes[1:] for name in _names(axis)}
+    images = {name for product in heavy for name in _names(product.axes[0])} - sides
     for most, side in FEW_PIXELS.items():
+        if images:
+            yield from _up_to(named, key, sides, example, most, side, images)
         yield from _up_to(named, key, sides, example, most, side)
     own = example.own
     if own == image_sides(program, example.others) and min(own.values(), default=0) > SMALL_SIDE:
@@ -295,14 +294,25 @@ def _up_to(
     example: Example,
     most: int,
     side: int,
+    images: Collection[str] = (),
 ) -> Iterator[PrimitiveCase]:
-    """The case of images of up to `most` pixels in height and width, chosen for `side`."""
-    few = Example(dict.fromkeys(sides, side), example.others)
+    """The case of images of up to `most` pixels in height and width, chosen for `side`.
+
+    Of few images, where `images` are the symbols of the batch.
+    """
+    few_images = dict.fromkeys(images, FEW_IMAGES)
+    few = Example({**dict.fromkeys(sides, side), **few_images}, example.others)
     if len(sides) < 2 or not _has_code(named, few):
         return
-    own = PrimitiveKey(f"{key.digest}p{most}", key.title)
+    own = PrimitiveKey(f"{key.digest}p{most}{'f' if images else ''}", key.title)
     case = Primitive(own, open_program(named, few), named.function, open=named, example=few)
-    yield PrimitiveCase(dict.fromkeys(sides, (1, most)), case)
+    bounds = {**dict.fromkeys(sides, (1, most)), **dict.fromkeys(images, (1, FEW_ROWS))}
+    yield PrimitiveCase(bounds, case)
+
+
+def _names(axis: Axis) -> Collection[str]:
+    """The symbols of an axis' extent."""
+    return symbol_names(dim_of(axis.extent))
 
 
 def _with(example: Example, symbol: str, points: int) -> Example:

@@ -7,7 +7,7 @@ from relay_tune.building import size_cases
 from relay_tune.building.build import build
 from relay_tune.building.primitives import primitives_of
 from relay_tune.building.program_form import program_kernels, program_module
-from relay_tune.building.size_cases import FEW_PIXELS, SMALL_SIDE
+from relay_tune.building.size_cases import FEW_PIXELS, FEW_ROWS, SMALL_SIDE
 from relay_tune.codegen.target import native_target
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.first_order.open_primitive import open_primitive
@@ -93,6 +93,30 @@ def test_few_pixels_have_code_where_weights_are_large(monkeypatch: pytest.Monkey
     found = cases_of_pixels(small)
     assert [set(bounds.values()) for bounds in found] == [{(1, 4)}, {(1, 8)}]
     assert all(len(bounds) == 2 for bounds in found)
+
+
+def test_few_pixels_of_few_images_have_code_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many images of 3x3 pixels pay for four times the weights, one does not."""
+    for name in ("LEAST_WEIGHTS", "LARGE_WEIGHTS"):
+        monkeypatch.setattr(size_cases, name, 16 * 16 * 9 * 4)
+    module = convolution("padding=[1, 1]", batch="n")
+    fused = program_module(infer_types(module))
+    primitives = primitives_of(program_kernels(lower_program(fused)))
+    (cases,) = [each.cases for each in primitives.values() if each.cases]
+    sides = [sorted(most for _, most in case.bounds.values()) for case in cases]
+    assert sides[1:5] == [[4, 4, FEW_ROWS], [4, 4], [8, 8, FEW_ROWS], [8, 8]]
+    assert len({case.primitive.key.digest for case in cases}) == len(cases)
+    model = build(module, threads=1)
+    for images, height, width in (
+        (1, 3, 3),
+        (8, 4, 2),
+        (9, 3, 3),
+        (2, 8, 5),
+        (10, 6, 8),
+        (1, 20, 9),
+    ):
+        x = RNG.standard_normal((images, 16, height, width)).astype("float32")
+        np.testing.assert_allclose(model(x), interpret(module, x), rtol=1e-4, atol=1e-4)
 
 
 def test_images_need_not_be_whole_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
