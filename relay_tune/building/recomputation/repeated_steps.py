@@ -98,7 +98,8 @@ class _Run:
             self._drop(value)
             self._forget(value)
         kept = {value for each in waiting for value in self._steps.steps[each].reads}
-        for value in (*step.writes, *(each for each in step.reads if each not in replaced)):
+        still = [each for each in step.reads if each not in replaced]
+        for value in dict.fromkeys((*step.writes, *still)):
             if value in kept or self._next_use(value) is not None:
                 self._there.add(value)
                 self._bytes += self._sizes[value]

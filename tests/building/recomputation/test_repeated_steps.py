@@ -191,3 +191,16 @@ def test_a_value_takes_the_memory_of_one_that_nothing_reads_again() -> None:
     assert steps.most_at_once == 128
     assert repeated_steps(steps, range(3), 128) == [0, 1, 2]
     assert repeated_steps(steps, range(3), 64) is None
+
+
+def test_a_step_that_reads_a_part_and_writes_another_counts_the_value_once() -> None:
+    """Two parts of one value, the second of which is computed from the first."""
+    steps = Steps(
+        (
+            Step((), (), (0,), is_repeatable=False),
+            Step((0,), (0,), (0,), is_repeatable=False),
+            Step((1,), (0,), (1,)),
+        ),
+        (64, 64),
+    )
+    assert repeated_steps(steps, [0, 1, 2], 128) == [0, 1, 2]
