@@ -204,3 +204,12 @@ def test_sums_within_terms_are_joined_as_well() -> None:
     assert calls["nn.matmul"] == 1
     assert calls["concatenate"] == 3
     assert not calls["nn.pad"]
+
+
+def test_sums_over_the_rows_of_a_concatenation_are_one_sum() -> None:
+    shapes = dict.fromkeys(("a", "b", "c"), (4, 8))
+    added = "sum(%a, axis=0) + sum(%b, axis=0) + sum(%c, axis=0)"
+    joined = _joined(_module(shapes, f"(concatenate((%c, %b, %a)), {added})"))
+    assert (joined["sum"], joined["add"]) == (1, 0)
+    apart = _joined(_module(shapes, added))
+    assert (apart["sum"], apart["add"]) == (3, 2)

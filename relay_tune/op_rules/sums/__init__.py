@@ -5,4 +5,5 @@ table           the rules, in the order in which they are asked
 concatenations  operands of terms, one after the other
 moved           terms that are zero but for a part of one axis
 products        products of matrices
+columns         sums over rows
 """
