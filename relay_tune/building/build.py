@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from relay_tune.arguments import function_argument
 from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
@@ -15,6 +16,7 @@ from relay_tune.building.primitives import ChooseSchedule
 from relay_tune.building.program_form import fused_module, is_network
 from relay_tune.building.programs import compile_program
 from relay_tune.building.recomputation.limit import MemoryLimit, memory_limit_of
+from relay_tune.building.recomputation.segmented_program import most_segments, within_limit
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.size_points import SizePoint, size_points
 from relay_tune.building.workers import BuildWorkers, Compiling
@@ -121,6 +123,18 @@ class _Compilation:
         points: Sequence[SizePoint] = (),
     ) -> CompiledFunctions:
         """The compiled program of a typed module, with code of its own for some sizes."""
+        limit = self.memory_limit
+        if limit is None or limit.with_held or self.passes.pipeline is not None:
+            return self._segmented(typed, sizes, points, 1)
+        return within_limit(
+            lambda count: self._segmented(typed, sizes, points, count), most_segments(typed)
+        )
+
+    def _segmented(
+        self, typed: Module, sizes: Sequence[int], points: Sequence[SizePoint], segments: int
+    ) -> CompiledFunctions:
+        """The program with its recurrences in so many segments."""
+        passes = replace(self.passes, segments=segments)
         with (
             results_for_one_build(),
             BuildWorkers(self.target, self.defaults) as workers,
@@ -129,7 +143,7 @@ class _Compilation:
             start_early(workers, typed)
             compiling.start_sessions()
             return compile_program(
-                fused_module(typed, self.accuracy, self.target, self.passes),
+                fused_module(typed, self.accuracy, self.target, passes),
                 self.target,
                 self.threads,
                 self.schedules,

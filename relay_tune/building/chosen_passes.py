@@ -35,6 +35,7 @@ class ChosenPasses:
         pipeline: a pipeline, or its text (`relay_tune.transform.pipeline_text`); None for the
             default one.
         verify: "structure", "answers" (which is also "structure"), or None for nothing.
+        segments: into which the default pipeline divides recurrences.
 
     Raises InputError for what is neither, for passes and options that there are not, and for a
     pipeline without fusion.
@@ -42,6 +43,7 @@ class ChosenPasses:
 
     pipeline: Pipeline | str | None = None
     verify: str | None = None
+    segments: int = 1
 
     def __post_init__(self) -> None:
         if self.verify is not None and self.verify not in VERIFICATIONS:
@@ -57,7 +59,8 @@ class ChosenPasses:
     def pipeline_for(self, options: PipelineOptions) -> Pipeline:
         """What runs for a module, verified as chosen."""
         if self.pipeline is None:
-            return verifying(default_pipeline(options), self.verify)
+            chosen = replace(options, segments=self.segments)
+            return verifying(default_pipeline(chosen), self.verify)
         written = self._written(options)
         passes = tuple(_checking_indices(written.passes))
         return verifying(replace(written, passes=passes).typed(), self.verify)

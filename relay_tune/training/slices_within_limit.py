@@ -27,6 +27,7 @@ def slices_within_limit(
     batch: Sequence[Var],
     is_strained: Callable[[Step], bool],
     is_faster: Callable[[Step, Step], bool],
+    least_held: int = 0,
 ) -> Step:
     """The step in few slices that keeps its limit.
 
@@ -36,6 +37,7 @@ def slices_within_limit(
         batch: the inputs of the whole batch.
         is_strained: whether the limit has changed what a step runs.
         is_faster: whether a step seems to be faster than another one of fewer slices.
+        least_held: the bytes that slices hold at least.
 
     Raises the first MemoryLimitError, with the reason as a note where the batch cannot be sliced.
     """
@@ -46,6 +48,8 @@ def slices_within_limit(
     for count in counts:
         if error is not None and best is None and count * error.limit < tried * least:
             continue
+        if error is not None and count > 1 and error.limit < least_held:
+            break
         try:
             step = made(count)
         except MemoryLimitError as other:

@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from relay_tune.arguments import whole_number
 from relay_tune.building.recomputation.limit import MemoryLimit
 from relay_tune.building.work import rough_cycles
 from relay_tune.errors import InputError
+from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType, Type
+from relay_tune.op.elements import wide_dtype
 from relay_tune.runtime.model import Model
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.training.checkpoint import read_checkpoint, write_checkpoint
@@ -278,7 +281,16 @@ def step(
         batch,
         lambda found: found.model.compiled().is_strained,
         TrainingStep.seems_faster,
+        least_held=_least_held(whole),
     )
+
+
+def _least_held(program: StepProgram) -> int:
+    """The bytes that slices of a batch hold at least: a sum for each parameter."""
+    types = [_type_of_input(program.module, name) for name in program.parameters]
+    sizes = [prod(int(str(dim)) for dim in each.shape) for each in types]
+    wide = [DTYPES[wide_dtype(each.dtype)].itemsize for each in types]
+    return sum(size * item for size, item in zip(sizes, wide, strict=True))
 
 
 def _check_options(optimiser: object, clip: object, seed: object) -> None:

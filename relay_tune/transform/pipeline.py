@@ -47,6 +47,7 @@ from relay_tune.transform.note_shapes import NoteShapes
 from relay_tune.transform.number_words import NumberWords
 from relay_tune.transform.option_values import field_names, written
 from relay_tune.transform.row_sums.collect_rows import CollectRows
+from relay_tune.transform.segments.segment_recurrences import SegmentRecurrences
 from relay_tune.transform.share_panels import SharePanels
 from relay_tune.transform.simplify_expression import SimplifyExpression
 from relay_tune.transform.simplify_inference import SimplifyInference
@@ -121,6 +122,7 @@ class PipelineOptions:
         accuracy: of the algorithms that kernels may use, where their costs are estimated.
         integers: where quantized networks are computed in integers; see `ComputeInIntegers`.
         tables: where functions of one byte are looked up; see `TabulateBytes`.
+        segments: into which recurrences are divided; see `SegmentRecurrences`.
         machine: that costs are estimated for; by default the processor that runs the passes.
     """
 
@@ -131,6 +133,7 @@ class PipelineOptions:
     accuracy: Accuracy = Accuracy.FAST
     integers: str = "auto"
     tables: str = "auto"
+    segments: int = 1
     machine: Machine = field(default_factory=lambda: native_target().machine)
 
 
@@ -169,6 +172,7 @@ STANDARD_PASSES: tuple[PassClass, ...] = (
     EliminateDeadCode,
     CheckIndices,
     RepeatSlices,
+    SegmentRecurrences,
     SharePanels,
     Fuse,
     KeepDecisions,

@@ -20,6 +20,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.provenance import made_for
 from relay_tune.ir.traversal import post_order
 from relay_tune.machine.machine import Machine
+from relay_tune.op_rules.segments import is_kept_apart
 from relay_tune.op_rules.shared_panels import SharedProduct, shared_product
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
@@ -82,13 +83,16 @@ class SharePanels:
 
 
 def _by_weight(body: Expr) -> list[list[SharedProduct]]:
-    """The products of one branch that read one weight in the same way."""
+    """The products of one branch that read one weight in the same way.
+
+    Rows that wait for others are multiplied later: panels would be kept until then.
+    """
     nodes = list(post_order(body, enter=same_scope))
     homes = branch_plan(body).homes if has_branches(body) else {}
     found: dict[Hashable, list[SharedProduct]] = {}
     for node in nodes:
         product = shared_product(node)
-        if product is not None:
+        if product is not None and not is_kept_apart(product.product.arguments[0]):
             home = id(homes[node]) if homes else None
             key = (product.weight, product.output_axis, home)
             found.setdefault(key, []).append(product)

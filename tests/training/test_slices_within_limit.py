@@ -39,8 +39,9 @@ class Steps:
         assert isinstance(new, float) and isinstance(old, float)
         return new < old
 
-    def chosen(self, *strained: int, batch: list[Var] = BATCH) -> int:
-        return slices_within_limit(self.made, batch, strained.__contains__, self.is_faster)
+    def chosen(self, *strained: int, batch: list[Var] = BATCH, held: int = 0) -> int:
+        is_strained = strained.__contains__
+        return slices_within_limit(self.made, batch, is_strained, self.is_faster, held)
 
 
 def least(limit: int) -> MemoryLimitError:
@@ -77,6 +78,13 @@ def test_slices_that_cannot_be_enough_are_not_tried() -> None:
     steps = Steps({1: least(350), 4: least(110), 6: 1.0})
     assert steps.chosen() == 6
     assert steps.built == [1, 4, 6]
+
+
+def test_no_slices_are_tried_where_they_hold_more_than_the_limit() -> None:
+    steps = Steps({1: least(150), 2: 1.0})
+    with pytest.raises(MemoryLimitError):
+        steps.chosen(held=LIMIT + 1)
+    assert steps.built == [1]
 
 
 def test_more_slices_that_are_none_leave_those_that_are() -> None:

@@ -120,3 +120,9 @@ def test_many_rows_are_not_worth_it() -> None:
     """Their kernels copy the weight themselves, which is little beside what they compute."""
     module = _module(DENSE, 4, (1024, 128))
     assert not _calls(SHARE(module))["nn.batch_matmul"]
+
+
+def test_products_that_wait_for_others_have_no_panels() -> None:
+    """Panels would be kept until then."""
+    module = _module("nn.dense(again({}, ()), %w)", 8)
+    assert _calls(SHARE(module))["nn.dense"] == 8

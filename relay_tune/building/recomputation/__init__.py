@@ -7,5 +7,6 @@ repeated_steps   which results are dropped and computed again, for some room
 within_limit     the cheapest sequence whose plan of memory is within a limit
 limited_region   the same for a region with compiled kernels
 limited_program  and for a program
+segmented_program  with recurrences in segments
 ordered_program  programs without a limit, in the order that needs less
 """

@@ -16,6 +16,9 @@ from relay_tune.runtime.memory_plan import plan_memory
 ATTEMPTS = 8
 """Rooms that are tried one after the other, each smaller by a part of what was too much."""
 
+FEW_ATTEMPTS = 2
+"""Those of each limit where the least one is looked for."""
+
 PRECISION = 0.01
 """The least limit is found to within this part of it."""
 
@@ -53,20 +56,23 @@ def least_limit(steps: Steps) -> int:
     low, least = steps.most_at_once - 1, planned_bytes(steps, order, 0)
     while least - low > 1 + PRECISION * least:
         middle = (low + least) // 2
-        found = _repeating(steps, order, middle)
+        found = _repeating(steps, order, middle, FEW_ATTEMPTS)
         if found is None:
             low = middle
             continue
         planned = planned_bytes(steps, found, middle)
-        least = middle if _repeating(steps, order, planned) is None else planned
+        again = _repeating(steps, order, planned, FEW_ATTEMPTS)
+        least = middle if again is None else planned
     return least
 
 
-def _repeating(steps: Steps, order: Sequence[int], limit: int) -> list[int] | None:
+def _repeating(
+    steps: Steps, order: Sequence[int], limit: int, attempts: int = ATTEMPTS
+) -> list[int] | None:
     """The cheapest of the sequences that were found with less and less room."""
     best: list[int] | None = None
     room = limit
-    for _ in range(ATTEMPTS):
+    for _ in range(attempts):
         sequence = repeated_steps(steps, order, room)
         if sequence is None:
             break
