@@ -26,7 +26,7 @@ class TileChoice:
             the independent accumulators.
         parallel: how many of the outer loops, those over blocks included, are fused into the
             parallel one; 0 is one thread.
-        prefetch: whether packed weights of the next tile are fetched during the present one.
+        prefetch: whether what the next tile, or the next part of a sum, reads is fetched early.
     """
 
     vector: int

@@ -80,7 +80,12 @@ def _bind_symbol(name: str, size: object, bindings: _Bindings, inputs: Collectio
             remedy="Use one of these names.",
         )
     (only,) = size if isinstance(size, Sequence) and len(size) == 1 else (size,)
-    bindings.bind(name, TensorType((symbol,), "int64"), (only,))  # type: ignore[arg-type]
+    if isinstance(only, bool) or not isinstance(only, int):
+        raise InputError(
+            f"The size {name!r} cannot be {only!r}.",
+            remedy=f"Give one whole number of at least 0, such as {{{name!r}: 1}}.",
+        )
+    bindings.bind(name, TensorType((symbol,), "int64"), (only,))
 
 
 def _sizes(name: str, shape: object) -> Sequence[int]:

@@ -214,9 +214,9 @@ def test_a_size_gets_its_number_by_its_own_name(past: object) -> None:
     ("shapes", "message"),
     [
         ({"now": 3}, "'now', which is not an input"),
-        ({"past": (3, 4)}, r"'past' has the size \(3, 4\)"),
+        ({"past": (3, 4)}, r"The size 'past' cannot be \(3, 4\)"),
         ({"past": -1}, "'past' has the size -1"),
-        ({"past": True}, "'past' has the size True"),
+        ({"past": True}, "The size 'past' cannot be True"),
         ({"past": 3, "a": (2, 4)}, "has the size 3 at axis 0, where 2 is needed"),
     ],
 )
