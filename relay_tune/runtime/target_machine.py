@@ -98,11 +98,16 @@ def _is_worth_it(words: str, limits: MachineLimits) -> bool:
 
 
 def _measured(intrinsic: Intrinsic, limits: MachineLimits, cycle: float) -> Intrinsic:
-    """An intrinsic with its own cycles; as it is where the limits do not tell of it."""
+    """An intrinsic with its own cycles, at most those of its processors' record.
+
+    Cores that share a unit can lower its rate to a third for seconds (decision 193): what is slower
+    than the record was disturbed, and would choose other kernels in each build.
+    """
     rate = limits.operations.get(intrinsic.pattern.name)
     if rate is None:
         return intrinsic
-    return replace(intrinsic, cycles=_rounded(intrinsic.pattern.operations / rate / cycle, STEP))
+    measured = _rounded(intrinsic.pattern.operations / rate / cycle, STEP)
+    return replace(intrinsic, cycles=min(measured, intrinsic.cycles))
 
 
 def _rounded(figure: float, step: float) -> float:
