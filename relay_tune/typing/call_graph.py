@@ -16,6 +16,19 @@ def used_globals(expr: Expr) -> tuple[str, ...]:
     )
 
 
+def functions_used_by(module: Module, name: str) -> set[str]:
+    """A function of the module and those that it uses, itself or through others; none if there is
+    no such function."""
+    found: set[str] = set()
+    pending = [name]
+    while pending:
+        current = pending.pop()
+        if current in module.functions and current not in found:
+            found.add(current)
+            pending += used_globals(module[current])
+    return found
+
+
 def recursive_groups(module: Module) -> list[tuple[str, ...]]:
     """The functions in groups that use each other, a group after all groups that it uses.
 

@@ -49,6 +49,7 @@ from relay_tune.transform.gradient.stand_ins_written import (
     without_stand_ins,
 )
 from relay_tune.transform.language.defunctionalize import Defunctionalize
+from relay_tune.transform.language.inline_local import InlineLocal
 from relay_tune.transform.language.operands import rewrite_operands
 from relay_tune.transform.language.polymorphism import contains_function, is_polymorphic
 from relay_tune.transform.language.specialize import Specialize
@@ -91,7 +92,7 @@ def _differentiated(module: Module, keep_rules: bool) -> Module:
         module = Specialize()(module)
     module = with_derivatives(module, Names.of(module))
     if _has_function_values(module):
-        module = Defunctionalize()(module)
+        module = _first_order(_still_used(module))
     module = _inlined(module)
     made: list[str] = []
     recomputing: set[str] = set()
@@ -116,6 +117,16 @@ def _differentiated(module: Module, keep_rules: bool) -> Module:
     )
 
 
+def _first_order(module: Module) -> Module:
+    """The module with data in place of closures. Where derivatives would be part of what they are
+    derivatives of, functions are written in place of calls or copied: some only seem to be, as a
+    function that calls the closures that it is given reaches those of other calls, too."""
+    made = Defunctionalize()(module)
+    if any(name in differentiated_with(made, name) for name in _requests(made)):
+        return Defunctionalize(copies=True)(InlineLocal()(module))
+    return made
+
+
 def _requests(module: Module) -> list[str]:
     """The functions that stand for derivatives."""
     return [
@@ -133,7 +144,12 @@ def _ready(module: Module) -> list[str]:
         raise BuildError(
             f"The derivative @{open_[0]} is part of the function that it is the derivative of.",
             where=module[open_[0]].span,
-            remedy="Differentiate a function that does not ask for its own derivative.",
+            notes=(
+                "A closure counts as called wherever one of several is called, of which it may be "
+                "one.",
+            ),
+            remedy="Differentiate a function that does not ask for its own derivative; give "
+            "closures that ask for derivatives to functions of the module, or call them directly.",
         )
     return ready
 

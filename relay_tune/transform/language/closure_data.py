@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from string import ascii_lowercase
 
@@ -21,17 +21,45 @@ from relay_tune.ir.expr import (
     VarPattern,
 )
 from relay_tune.ir.module import Module
-from relay_tune.ir.operator import Operator
 from relay_tune.ir.trampoline import Recursive, run
-from relay_tune.ir.traversal import children, free_vars, map_pattern_vars, rebuild
+from relay_tune.ir.traversal import children, free_vars, map_pattern_vars, post_order, rebuild
 from relay_tune.ir.type_data import TypeData
-from relay_tune.ir.types import UNIT, FuncType, GlobalTypeVar, Type, TypeCall
+from relay_tune.ir.types import UNIT, FuncType, GlobalTypeVar, Type
 from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.transform.language.closure_flow import ClosureFlow, calls_closure, plain_type
 from relay_tune.transform.language.let_blocks import is_atom
 from relay_tune.typing.type_terms import parts, with_parts
 
 Converting = Recursive[Expr]
+
+
+@dataclass(eq=False)
+class _Application:
+    """A function that applies closures of one type: some of them, or all.
+
+    Attributes:
+        name: its name.
+        closure: its first parameter.
+        params: its other ones.
+        clauses: what applying each closure does.
+    """
+
+    name: GlobalVar
+    closure: Var
+    params: tuple[Var, ...]
+    clauses: list[Clause] = field(default_factory=list)
+
+    def add(self, constructor: Constructor, captured: Sequence[Var], body: Expr) -> None:
+        """Say what applying the closures of a constructor does."""
+        pattern = ConstructorPattern(constructor, tuple(map(VarPattern, captured)))
+        self.clauses.append(Clause(pattern, body))
+
+    def function(self, arrow: _Arrow) -> Function:
+        """The function of the module."""
+        is_complete = bool(self.clauses) and len(self.clauses) == len(arrow.constructors)
+        body = Match(self.closure, tuple(self.clauses), complete=is_complete)
+        return Function((self.closure, *self.params), body, arrow.result)
 
 
 @dataclass(eq=False)
@@ -40,37 +68,33 @@ class _Arrow:
 
     Attributes:
         header: its name.
-        apply: the name of the function that applies a closure.
-        closure: the first parameter of that function.
-        params: its other ones.
-        result: what it returns.
+        type: the type of function.
+        params: the types of its parameters as data.
+        result: that of its result.
         constructors: one for each function of the program that has this type.
-        clauses: what applying each of them does.
+        applications: what applies them, by the functions that a call may reach.
     """
 
     header: GlobalTypeVar
-    apply: GlobalVar
-    closure: Var
-    params: tuple[Var, ...]
-    result: Type
+    params: tuple[Type, ...] = ()
+    result: Type = UNIT
     constructors: list[Constructor] = field(default_factory=list)
-    clauses: list[Clause] = field(default_factory=list)
-
-    def application(self) -> Function:
-        """The function that applies a closure of this type."""
-        body = Match(self.closure, tuple(self.clauses), complete=bool(self.clauses))
-        return Function((self.closure, *self.params), body, self.result)
+    applications: dict[frozenset[Function], _Application] = field(default_factory=dict)
 
 
 class ClosureData:
     """Converts the functions of a module that has no type parameters, in A-normal form."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, flow: ClosureFlow) -> None:
+        self._reached = _reached(module, flow)
+        self._groups = _by_type(self._reached)
         self._arrows: dict[Type, _Arrow] = {}
+        self._bodies: dict[str, Function] = {}
         constructors = {part.name for data in module.types.values() for part in data.constructors}
         self._new_type = _names("Function", module.types)
         self._new_constructor = _names("Closure", constructors)
         self._new_function = _names("apply", module.functions)
+        self._new_body = _names("closure", module.functions)
 
     def function(self, function: Function) -> Function:
         """A function of the module, with data in place of closures."""
@@ -89,30 +113,49 @@ class ClosureData:
 
     def applications(self) -> dict[str, Function]:
         """The functions that apply closures, by name."""
-        return {arrow.apply.name: arrow.application() for arrow in self._arrows.values()}
+        made = {
+            each.name.name: each.function(arrow)
+            for arrow in self._arrows.values()
+            for each in arrow.applications.values()
+        }
+        return {**made, **self._bodies}
 
     def arrow(self, type_: FuncType) -> _Arrow:
         """The data type of a type of function."""
-        key = _plain(type_)
+        key = plain_type(type_)
         known = self._arrows.get(key)
         if known is not None:
             return known
-        header = GlobalTypeVar(self._new_type())
-        arrow = self._arrows[key] = _Arrow(
-            header, GlobalVar(self._new_function()), Var("f", header), (), UNIT
-        )
-        arrow.params = tuple(
-            Var(ascii_lowercase[place % 26], self.type(param))
-            for place, param in enumerate(type_.params)
-        )
+        arrow = self._arrows[key] = _Arrow(GlobalTypeVar(self._new_type()))
+        groups = self._groups.get(key, {})
+        names = [GlobalVar(self._new_function()) for _ in groups]
+        arrow.params = tuple(map(self.type, type_.params))
         arrow.result = self.type(type_.result)
+        for name, group in zip(names, groups, strict=True):
+            closure, *params = self.parameters(arrow)
+            arrow.applications[group] = _Application(name, closure, tuple(params))
         return arrow
+
+    def parameters(self, arrow: _Arrow) -> tuple[Var, ...]:
+        """New variables for a closure and what it is applied to."""
+        names = (ascii_lowercase[place % 26] for place in range(len(arrow.params)))
+        return Var("f", arrow.header), *map(Var, names, arrow.params)
 
     def type(self, type_: Type) -> Type:
         """The type of a value after conversion."""
         if isinstance(type_, FuncType):
             return self.arrow(type_).header
         return with_parts(type_, tuple(map(self.type, parts(type_))))
+
+    def application(self, call: Call) -> GlobalVar:
+        """What applies the closures that a call may reach."""
+        arrow = self.arrow(_function_type(call.callee))
+        return arrow.applications[self._reached[call]].name
+
+    def applications_of(self, function: Function) -> list[_Application]:
+        """What applies a closure."""
+        arrow = self.arrow(_function_type(function))
+        return [each for group, each in arrow.applications.items() if function in group]
 
     def closure(self, function: Function, var: Var | None) -> tuple[Constructor, tuple[Var, ...]]:
         """The constructor of a closure that is bound to `var`, and what it captures."""
@@ -124,18 +167,11 @@ class ClosureData:
         arrow.constructors.append(constructor)
         return constructor, captured
 
-    def add_clause(
-        self,
-        function: Function,
-        constructor: Constructor,
-        captured: tuple[Var, ...],
-        body: Expr,
-        variables: dict[Var, Var],
-    ) -> None:
-        """What applying a closure does, its body being converted."""
-        pattern = tuple(VarPattern(variables[var]) for var in captured)
-        clause = Clause(ConstructorPattern(constructor, pattern), body)
-        self.arrow(_function_type(function)).clauses.append(clause)
+    def add_body(self, function: Function) -> GlobalVar:
+        """A function of the module for what applying a closure does in several places."""
+        name = self._new_body()
+        self._bodies[name] = function
+        return GlobalVar(name)
 
 
 class _Conversion:
@@ -179,12 +215,10 @@ class _Conversion:
         for argument in call.arguments:
             arguments.append((yield self._convert(argument)))
         types = tuple(map(self._data.type, call.type_arguments))
-        callee = call.callee
-        if isinstance(callee, Operator | Constructor | GlobalVar) or is_opaque_function(callee):
-            return Call(callee, tuple(arguments), call.attributes, types, span=call.span)
-        closure = yield self._convert(callee)
-        apply = self._data.arrow(_function_type(callee)).apply
-        return Call(apply, (closure, *arguments), span=call.span)
+        if not calls_closure(call):
+            return Call(call.callee, tuple(arguments), call.attributes, types, span=call.span)
+        closure = yield self._convert(call.callee)
+        return Call(self._data.application(call), (closure, *arguments), span=call.span)
 
     def _match(self, node: Match) -> Converting:
         value = yield self._convert(node.value)
@@ -195,16 +229,40 @@ class _Conversion:
         return Match(value, tuple(clauses), node.complete, span=node.span)
 
     def _closure(self, function: Function, bound_to: Var | None) -> Converting:
-        """The value that a closure becomes; its body becomes a clause."""
+        """The value that a closure becomes; its body becomes a clause of what applies it."""
         constructor, captured = self._data.closure(function, bound_to)
-        arrow = self._data.arrow(_function_type(function))
-        inside = {var: Var(var.name) for var in captured}
-        variables = {**inside, **dict(zip(function.params, arrow.params, strict=True))}
-        if bound_to is not None:
-            variables[bound_to] = arrow.closure
-        body = yield _Conversion(self._data, variables)._convert(function.body)
-        self._data.add_clause(function, constructor, captured, body, inside)
+        applying = self._data.applications_of(function)
+        shared: GlobalVar | None = None
+        if len(applying) > 1:
+            shared = yield self._shared_body(function)
+        for each in applying:
+            inside = {var: Var(var.name) for var in captured}
+            variables = inside if bound_to is None else {**inside, bound_to: each.closure}
+            if shared is None:
+                body = yield self._body(function, variables, each.params)
+            else:
+                outer = (variables[var] for var in free_vars(function))
+                body = Call(shared, (*outer, *each.params))
+            each.add(constructor, tuple(inside.values()), body)
         return Call(constructor, tuple(self._variables.get(var, var) for var in captured))
+
+    def _body(
+        self, function: Function, variables: Mapping[Var, Var], params: Sequence[Var]
+    ) -> Converting:
+        """The body of a closure, in other variables."""
+        inside = {**variables, **dict(zip(function.params, params, strict=True))}
+        return (yield _Conversion(self._data, inside)._convert(function.body))
+
+    def _shared_body(self, function: Function) -> Recursive[GlobalVar]:
+        """A function for the body of a closure that several functions apply."""
+        data, type_ = self._data, _function_type(function)
+        outer = {
+            var: Var(var.name, data.type(var.annotation or var.type or UNIT))
+            for var in free_vars(function)
+        }
+        _, *params = data.parameters(data.arrow(type_))
+        body = yield self._body(function, outer, params)
+        return data.add_body(Function((*outer.values(), *params), body, data.type(type_.result)))
 
     def _bind(self, var: Var) -> Var:
         annotation = None if var.annotation is None else self._data.type(var.annotation)
@@ -217,11 +275,24 @@ def _function_type(node: Expr) -> FuncType:
     return node.type
 
 
-def _plain(type_: Type) -> Type:
-    """A type in which data types without parameters are not applied to nothing."""
-    if isinstance(type_, TypeCall) and not type_.arguments:
-        return type_.function
-    return with_parts(type_, tuple(map(_plain, parts(type_))))
+def _reached(module: Module, flow: ClosureFlow) -> dict[Call, frozenset[Function]]:
+    """The functions that each call of a closure may reach."""
+    nodes = post_order(*module.functions.values(), enter=lambda node: not is_opaque_function(node))
+    return {
+        node: frozenset(flow.closures(node))
+        for node in nodes
+        if isinstance(node, Call) and calls_closure(node)
+    }
+
+
+def _by_type(
+    reached: Mapping[Call, frozenset[Function]],
+) -> dict[Type, dict[frozenset[Function], None]]:
+    """The different ones of calls of closures of one type, in the order of the calls."""
+    found: dict[Type, dict[frozenset[Function], None]] = {}
+    for call, functions in reached.items():
+        found.setdefault(plain_type(_function_type(call.callee)), {})[functions] = None
+    return found
 
 
 def _names(stem: str, taken: Collection[str]) -> Callable[[], str]:

@@ -37,7 +37,8 @@ after:
     }
 
 There is one data type for each type of function, a constructor for each closure of the program with
-the variables that it captures, and one function that applies. See J. Reynolds, "Definitional
+the variables that it captures, and one function that applies them. Where calls reach some of the
+closures only (`closure_flow.py`), there is one for each such choice. See J. Reynolds, "Definitional
 interpreters for higher-order programming languages", 1972. The program is specialised first, and
 constructors and functions that are used as values are made closures.
 """
@@ -52,7 +53,9 @@ from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.language.a_normal_form import ToANormalForm
+from relay_tune.transform.language.closure_copies import with_copies
 from relay_tune.transform.language.closure_data import ClosureData
+from relay_tune.transform.language.closure_flow import ClosureFlow
 from relay_tune.transform.language.eta_expand import EtaExpand
 from relay_tune.transform.language.polymorphism import contains_function, refuse_data_with_functions
 from relay_tune.transform.language.specialize import Specialize
@@ -61,10 +64,17 @@ from relay_tune.typing.infer import infer_types
 
 @dataclass(frozen=True)
 class Defunctionalize:
-    """Leaves no function that is a value."""
+    """Leaves no function that is a value.
+
+    Fields:
+        entry: the function that the program is called by.
+        copies: whether functions that take closures are copied for each choice of closures, so
+            that more calls reach fewer of them.
+    """
 
     name: ClassVar[str] = "defunctionalize"
     entry: str = "main"
+    copies: bool = False
 
     def __call__(self, module: Module) -> Module:
         """The typed first-order module.
@@ -77,7 +87,9 @@ class Defunctionalize:
             _require_first_order(self.entry, module[self.entry])
         special = Specialize()(EtaExpand()(module))
         plain = ToANormalForm()(EtaExpand(global_functions=True)(special))
-        data = ClosureData(plain)
+        if self.copies:
+            plain = with_copies(plain, self.entry)
+        data = ClosureData(plain, ClosureFlow(plain, self.entry))
         functions = {name: data.function(function) for name, function in plain.functions.items()}
         types = {**plain.types, **data.definitions()}
         functions.update(data.applications())

@@ -26,6 +26,20 @@ def test_a_function_that_asks_for_its_own_derivative(after):
         )
 
 
+def test_a_local_recursion_over_closures_that_ask_for_derivatives_says_what_reaches_what(after):
+    with pytest.raises(BuildError, match="@main_function_gradient is part of") as caught:
+        after(
+            """def @main(%x: float32) {
+              let %many = fn (%f: fn (float32) -> float32, %n: int32, %x: float32) -> float32 {
+                if (%n < 1) { %x } else { %f(%many(%f, %n - 1, %x)) } };
+              let %inner = fn (%a: float32) { %many(fn (%b: float32) { %b * %b }, 2, %a) };
+              %many(fn (%a: float32) { grad(%inner)(%a).0 }, 2, %x)
+            }"""
+        )
+    assert "line 6" in str(caught.value) or ":6:" in str(caught.value)
+    assert "functions of the module" in (caught.value.remedy or "")
+
+
 def test_a_program_without_requests_stays_the_same_object():
     module = infer_types(parse(SQUARE))
     assert Differentiate()(module) is module

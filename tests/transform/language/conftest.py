@@ -34,7 +34,7 @@ def answer_kept() -> Check:
     """answer_kept(step, text, *inputs): the text after a pass, which keeps the answer and type."""
 
     def check(step: Callable[[Module], Module], text: str, *inputs: object) -> str:
-        prelude = LIST if "Cons" in text or "Nat" in text or "Zero" in text else ""
+        prelude = LIST if any(word in text for word in ("List", "Cons", "Nat", "Zero")) else ""
         before = infer_types(parse(prelude + text))
         after = step(before)
         assert infer_types(after).main.type == before.main.type

@@ -1,9 +1,10 @@
 """Eta expansion, lambda lifting, defunctionalisation, continuation passing."""
 
+import numpy as np
 import pytest
 
 from relay_tune.errors import BuildError
-from relay_tune.ir.expr import Function
+from relay_tune.ir.expr import Call, Constant, Function
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.traversal import post_order
 from relay_tune.runtime.interpreter.interpret import interpret
@@ -51,6 +52,29 @@ PROGRAMS = {
         "def @one[A, B](%f: fn (A) -> B, %a: A) -> B { %f(%a) } "
         "def @main(%x: int32) { @count(@one(Succ, Zero)) + %x }"
     ),
+    "closures of one type in a tuple": (
+        "def @main(%x: int32) { let %t = (fn (%a: int32) { %a + %x }, fn (%a: int32) { %a - 3 });"
+        " %t.0(%t.1(%x)) }"
+    ),
+    "closures that two calls share": (
+        "def @main(%x: int32) { let %f = fn (%a: int32) { %a * %x };"
+        " let %g = fn (%n: int32) -> int32 { if (%n < 1) { %x } else { %g(%n - 1) + 1 } };"
+        " let %h = if (%x < 3) { %f } else { %g }; %h(2) - %f(3) + %g(4) }"
+    ),
+    "closures in a cell": (
+        "def @main(%x: int32) { let %r = ref(fn (%a: int32) { %a * %x }); let %s = (%r, 1);"
+        " ref_write(%s.0, fn (%a: int32) { %a - %x }); let %f = ref_read(%r); %f(9) }"
+    ),
+    "closures in data in data": (
+        "def @main(%x: int32) { let %l = Cons((fn (%a: int32) { %a + %x }, 2), Nil);"
+        " match (Cons(%l, Nil)) { Cons(Cons((%f, %n), _), _) => %f(%n),"
+        " Cons(Nil, _) => (fn (%a: int32) { %a })(%x), Nil => 0 } }"
+    ),
+    "no closure": (
+        "def @main(%x: int32) { let %l: List[fn (int32) -> int32] = Nil;"
+        " let %f = fn (%a: int32) { %a - %x }; @sum(@map(fn (%g: fn (int32) -> int32) { %g(%x) },"
+        " %l)) + %f(2) }"
+    ),
     "effects in a closure": (
         "def @main(%x: int32) { let %r = ref(%x); let %f = fn () {"
         " ref_write(%r, ref_read(%r) * 2); ref_read(%r) }; %f() - %f() }"
@@ -72,6 +96,35 @@ def test_defunctionalisation(name: str, answer_kept: Check) -> None:
     after = infer_types(parse(answer_kept(Defunctionalize(), PROGRAMS[name], 5)))
     for function in after.functions.values():
         assert not any(isinstance(node, Function) for node in post_order(function.body))
+
+
+def test_calls_apply_the_closures_that_reach_them(answer_kept: Check) -> None:
+    """Closures of one type have a function each where no call may reach both."""
+    apart = answer_kept(Defunctionalize(), PROGRAMS["closures of one type in a tuple"], 5)
+    assert apart.count("def @apply") == 2 and apart.count("match? (%f)") == 2
+    cells = answer_kept(Defunctionalize(), PROGRAMS["closures in a cell"], 5)
+    assert cells.count("def @apply") == 1 and "match (%f)" in cells
+
+
+def test_what_two_calls_apply_is_written_once(answer_kept: Check) -> None:
+    after = answer_kept(Defunctionalize(), PROGRAMS["closures that two calls share"], 5)
+    assert after.count("multiply(%a, %x)") == 1 and after.count("subtract(%a, 1)") == 1
+
+
+def test_functions_that_the_entry_does_not_use_apply_any_closure() -> None:
+    text = (
+        "def @other(%f: fn (int32) -> int32) { @use(%f) } def @use(%f: fn (int32) -> int32) {"
+        " %f(4) } def @main(%x: int32) { (fn (%a: int32) { %a - %x })(3) - @use(fn (%a: int32) {"
+        " %a * %x }) }"
+    )
+    module = infer_types(parse(text))
+    after = Defunctionalize()(module)
+    assert interpret(after, 5) == interpret(module, 5) == -22
+    closure = next(iter(after.types.values())).constructors[0]
+    given = infer_types(
+        after.with_function("test", Function((), Call(closure, (Constant(np.int32(5)),))))
+    )
+    assert interpret(given, interpret(given, function="test"), function="other") == -1
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
