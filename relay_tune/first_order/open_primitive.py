@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from relay_tune.errors import FIX_SIZES, NoNativeCodeError, Span, TypeInferenceError
+from relay_tune.first_order.element_counts import Counts, element_counts
 from relay_tune.first_order.kinds import (
     component_types,
     function_type,
@@ -47,6 +48,7 @@ class OpenPrimitive:
         function: the typed primitive; its types have symbols, but no `?`.
         symbols: where each symbol is read.
         checks: sizes of inputs that must be as given, because the primitive has no type otherwise.
+        counts: numbers of elements that must be equal.
         outputs: the shape of each result.
         found: the names of the results' sizes that the operator finds from its inputs.
         meanings: what symbols are in the names of the user's program, `?` where it has none.
@@ -58,6 +60,7 @@ class OpenPrimitive:
     outputs: tuple[tuple[Dim, ...], ...]
     found: tuple[str, ...] = ()
     meanings: Mapping[str, str] = field(default_factory=dict)
+    counts: tuple[Counts, ...] = ()
 
     @property
     def legend(self) -> tuple[str, ...]:
@@ -101,7 +104,8 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
         name: _readable(subtract(symbol, more.get(name, 0)))
         for name, symbol in naming.meanings.items()
     }
-    return OpenPrimitive(typed, symbols, checks, outputs, found, meanings)
+    counts = element_counts(typed)
+    return OpenPrimitive(typed, symbols, checks, outputs, found, meanings, counts)
 
 
 def _rooms(primitive: Function) -> Iterator[tuple[str, SizeSource]]:

@@ -124,6 +124,8 @@ class RegionSizes:
         symbols = self._symbols_of(named, inputs)
         for at, wanted in named.checks:
             yield SizeCheck(self._size(inputs[at.input], at.axis), substitute(wanted, symbols))
+        for before, after in named.counts:
+            yield SizeCheck(substitute(before, symbols), substitute(after, symbols))
 
     def _reshape(self, reshape: Reshape, view: OpenPrimitive) -> None:
         given = self.shape(reshape.source)

@@ -260,14 +260,20 @@ class _Lowering:
 
     def _composed_call(self, call: Call, operator: Operator, composition: Composition) -> Value:
         """The value of an operator that is written in simpler ones."""
-        types = [argument.type for argument in call.arguments]
-        params = tuple(Var(f"{operator.name}_{n}", type_) for n, type_ in enumerate(types))
-        known = [type_ for type_ in types if type_ is not None]
-        typed = infer_expr(Function(params, composition(call.attributes, params, known)))
-        assert isinstance(typed, Function)
+        typed = composed_function(call, operator, composition)
         for param, argument in zip(typed.params, call.arguments, strict=True):
             self.values[param] = self.values[argument]
         return self.run(typed.body)
+
+
+def composed_function(call: Call, operator: Operator, composition: Composition) -> Function:
+    """The typed function that an operator is on the types of a call's arguments."""
+    types = [argument.type for argument in call.arguments]
+    params = tuple(Var(f"{operator.name}_{n}", type_) for n, type_ in enumerate(types))
+    known = [type_ for type_ in types if type_ is not None]
+    typed = infer_expr(Function(params, composition(call.attributes, params, known)))
+    assert isinstance(typed, Function)
+    return typed
 
 
 def multiplies(stage: Computed) -> bool:

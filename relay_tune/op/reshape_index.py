@@ -14,7 +14,7 @@ from operator import mul
 
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Scalar, Tensor, binary, literal
-from relay_tune.tensor.size import UndecidedSizeError, is_multiple, surely_less
+from relay_tune.tensor.size import UndecidedSizeError, is_multiple, is_symbolic, surely_less
 from relay_tune.tensor.tensor import Computed, compute
 
 
@@ -27,24 +27,31 @@ class Digit:
     stride: int
 
 
-def reshaped_tensor(name: str, source: Tensor, shape: Sequence[int]) -> Computed:
+def reshaped_tensor(
+    name: str, source: Tensor, shape: Sequence[int], checked: bool = False
+) -> Computed:
     """The tensor of `shape` with the elements of `source` in the same row-major order."""
     return compute(
-        name, shape, lambda *axes: source[tuple(reshape_indices(source.shape, shape, axes))]
+        name,
+        shape,
+        lambda *axes: source[tuple(reshape_indices(source.shape, shape, axes, checked))],
     )
 
 
 def reshape_indices(
-    source: Sequence[int], target: Sequence[int], axes: Sequence[Scalar]
+    source: Sequence[int], target: Sequence[int], axes: Sequence[Scalar], checked: bool = False
 ) -> list[Scalar]:
     """The indices into a tensor of shape `source` of the element at `axes` of shape `target`.
 
-    Raises UndecidedSizeError where the shapes have equally many elements at some sizes only.
+    Raises UndecidedSizeError where the shapes have equally many elements at some sizes only, unless
+    it is `checked` when the program runs that these are the sizes.
     """
     indices: list[Scalar] = [literal(0, INDEX)] * len(source)
     if 0 in source:
         return indices
-    if math.prod(source) != math.prod(target):
+    before, after = math.prod(source), math.prod(target)
+    is_open = is_symbolic(before) or is_symbolic(after)
+    if before != after and not (checked and is_open):
         raise UndecidedSizeError(f"{source} and {target} have equally many elements at times only.")
     for source_axes, target_axes in _groups(source, target):
         digits = flat_index(
@@ -95,7 +102,10 @@ def _limit(parts: Sequence[Digit]) -> int:
 def _groups(
     source: Sequence[int], target: Sequence[int]
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The smallest groups of neighbouring axes of equal product; axes of size 1 are in none."""
+    """The smallest groups of neighbouring axes of equal product; axes of size 1 are in none.
+
+    Where products are equal at some sizes only, the last group has all that is left.
+    """
     left = [axis for axis, size in enumerate(source) if size != 1]
     right = [axis for axis, size in enumerate(target) if size != 1]
     before = list(accumulate((source[axis] for axis in left), mul))
@@ -107,4 +117,6 @@ def _groups(
             end = after.index(product) + 1
             groups.append((tuple(left[first : index + 1]), tuple(right[second:end])))
             first, second = index + 1, end
+    if first < len(left) or second < len(right):
+        groups.append((tuple(left[first:]), tuple(right[second:])))
     return groups

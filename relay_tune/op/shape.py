@@ -88,8 +88,9 @@ class ExpandDimsAttributes(Attributes):
 
 
 def reshape_computation(attributes: Any, inputs: Any, types: Any) -> list[Any]:
-    """The elements of the first argument in the shape of the result."""
-    return [reshaped_tensor("reshape", inputs[0], integer_shape(types[0]))]
+    """The elements of the first argument in the shape of the result; `element_counts` of primitives
+    say what is checked of their sizes."""
+    return [reshaped_tensor("reshape", inputs[0], integer_shape(types[0]), checked=True)]
 
 
 def _reshape_reference(attributes: ReshapeAttributes, data: Array) -> Array:

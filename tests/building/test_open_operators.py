@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from relay_tune.building.build import build
-from relay_tune.errors import NoNativeCodeError
+from relay_tune.errors import InputError, NoNativeCodeError
 from relay_tune.frontend.relay_text import parse
 from relay_tune.runtime.interpreter.interpret import interpret
 from tests.properties.programs.compare import assert_same_value
@@ -189,9 +189,58 @@ def test_values_without_repetition(dtype: str, attributes: str) -> None:
 
 def test_a_call_names_the_operator_that_has_no_code_for_all_sizes() -> None:
     """Not one whose sizes only a run knows, which has code for all of them."""
-    text = """def @main(%x: Tensor[(n, m), float32], %y: Tensor[(p, q), float32]) {
-      reshape_like(argwhere(%x), %y)
+    text = """def @main(%x: Tensor[(n, m), float32]) {
+      %0 = reshape(argwhere(%x), newshape=[1, 1, -1, 2]);
+      nn.upsampling(cast(%0, dtype="float32"), scale_h=1.5f, scale_w=2f)
     }"""
     program = build(parse(text), threads=1)
-    with pytest.raises(NoNativeCodeError, match="reshape_like has no code for sizes"):
-        program(np.ones((2, 3), np.float32), np.ones((4, 3), np.float32))
+    with pytest.raises(NoNativeCodeError, match=r"nn\.upsampling does not follow"):
+        program(np.ones((2, 3), np.float32))
+
+
+COUNTS = {
+    "tanh(reshape_like(%a, %b)) * %b": (
+        [MATRIX, MATRIX],
+        [((4, 3), (2, 6)), ((1, 3), (3, 1)), ((0, 3), (2, 0))],
+        ((4, 3), (2, 5)),
+    ),
+    "reshape_like(%a + %c, %b) + %b": (
+        [MATRIX, MATRIX, MATRIX],
+        [((4, 3), (2, 6), (4, 3)), ((4, 3), (2, 6), (1, 3)), ((1, 3), (2, 6), (4, 3))],
+        ((1, 3), (2, 6), (2, 3)),
+    ),
+    "reshape_like(tanh(%a), %b, lhs_begin=0, lhs_end=2)": (
+        ["Tensor[(?, ?, 3), float32]", MATRIX],
+        [((4, 6, 3), (3, 8)), ((2, 1, 3), (1, 2))],
+        ((4, 6, 3), (2, 5)),
+    ),
+    "reshape(tanh(%a), newshape=[-1, 4])": ([MATRIX], [((8, 3),), ((4, 5),)], ((5, 3),)),
+    "squeeze(tanh(%a), axis=[1])": ([MATRIX], [((5, 1),)], ((5, 2),)),
+    "split(tanh(%a), indices_or_sections=3, axis=1)": ([MATRIX], [((2, 6),)], ((2, 5),)),
+    "nn.space_to_depth(tanh(%a), block_size=2)": ([IMAGE], [((1, 3, 4, 6),)], ((1, 3, 4, 5),)),
+    "nn.depth_to_space(tanh(%a), block_size=2)": ([IMAGE], [((1, 8, 2, 3),)], ((1, 6, 2, 3),)),
+    'layout_transform(%a, src_layout="NCHW", dst_layout="NCHW4c")': (
+        [IMAGE], [((1, 8, 2, 3),)], ((1, 6, 2, 3),)
+    ),
+    "nn.space_to_batch_nd(%a, block_shape=[2, 3], paddings=[[1, 0], [0, 1]])": (
+        [IMAGE], [((2, 5, 5, 3),)], ((2, 5, 6, 3),)
+    ),
+    "nn.batch_to_space_nd(%a, block_shape=[2, 2], crops=[[1, 0], [0, 1]])": (
+        [IMAGE], [((8, 5, 5, 3),)], ((7, 5, 6, 3),)
+    ),
+    "nn.conv2d(%a, %b, groups=2)": (
+        [IMAGE, "Tensor[(4, ?, 1, 1), float32]"],
+        [((1, 4, 4, 6), (4, 2, 1, 1))],
+        ((1, 5, 4, 6), (4, 2, 1, 1)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", COUNTS)
+def test_numbers_of_elements_that_only_a_run_can_compare(body: str) -> None:
+    types, shapes, misfit = COUNTS[body]
+    check(body, types, *(tuple(floats(*shape) for shape in each) for each in shapes))
+    params = ", ".join(f"%{n}: {t}" for n, t in zip("abc", types, strict=False))
+    model = build(parse(f"def @main({params}, %n: int32) {{ ({body}, %n + 1) }}"), threads=1)
+    with pytest.raises(InputError, match="do not fit each other|not as many elements"):
+        model(*(floats(*shape) for shape in misfit), np.int32(2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import field, replace
 from string import ascii_lowercase
 
@@ -234,7 +234,7 @@ class _Conversion:
         applying = self._data.applications_of(function)
         shared: GlobalVar | None = None
         if len(applying) > 1:
-            shared = yield self._shared_body(function)
+            shared = yield from self._shared_body(function)
         for each in applying:
             inside = {var: Var(var.name) for var in captured}
             variables = inside if bound_to is None else {**inside, bound_to: each.closure}
@@ -253,7 +253,7 @@ class _Conversion:
         inside = {**variables, **dict(zip(function.params, params, strict=True))}
         return (yield _Conversion(self._data, inside)._convert(function.body))
 
-    def _shared_body(self, function: Function) -> Recursive[GlobalVar]:
+    def _shared_body(self, function: Function) -> Generator[Converting, Expr, GlobalVar]:
         """A function for the body of a closure that several functions apply."""
         data, type_ = self._data, _function_type(function)
         outer = {
