@@ -37,7 +37,10 @@ from relay_tune.first_order.open_programs import (
     size_program,
     usual_example,
 )
-from relay_tune.first_order.stretched_primitives import stretched_primitives
+from relay_tune.first_order.stretched_primitives import (
+    StretchedPrimitive,
+    stretched_primitives,
+)
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key, primitive_title
@@ -204,7 +207,7 @@ def _open(
         example=example,
         cases=cases,
         sizes=_size_primitive(named, key),
-        stretched=_stretched(function, named),
+        stretched=() if named.found else _stretched(stretched_primitives(function, named)),
     )
 
 
@@ -217,12 +220,10 @@ def _example(named: OpenPrimitive, usual: Example, wanted: Sequence[Mapping[str,
     return usual
 
 
-def _stretched(function: Function, named: OpenPrimitive) -> tuple[Stretched, ...]:
+def _stretched(alternatives: Sequence[StretchedPrimitive]) -> tuple[Stretched, ...]:
     """The primitives for sizes of 1 where others must be equal; they have no cases."""
-    if named.found:
-        return ()
     found: list[Stretched] = []
-    for each in stretched_primitives(function, named):
+    for each in alternatives:
         if each.named is None:
             own = Primitive(
                 primitive_key(each.function), lower_function(each.function), each.function
@@ -235,7 +236,7 @@ def _stretched(function: Function, named: OpenPrimitive) -> tuple[Stretched, ...
                 each.named.function,
                 open=each.named,
                 example=example,
-                stretched=_stretched(each.function, each.named),
+                stretched=_stretched(each.stretched()),
             )
         found.append(Stretched(each.place, each.function, own))
     return tuple(found)

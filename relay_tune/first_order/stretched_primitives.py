@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from math import comb
 
 from relay_tune.errors import NoNativeCodeError, TypeInferenceError
 from relay_tune.first_order.kinds import function_type, tensors_of
@@ -29,8 +31,17 @@ from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.infer import infer_expr
 
-MOST_PLACES = 4
-"""Sizes of one primitive that may be 1. Each doubles the code, more are taken to be equal."""
+MOST_CODES = 16
+"""Codes of one primitive: for any of four sizes that may be 1, for up to two of five, for one of up
+to fifteen. More sizes are taken to be equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Which sizes are known not to be 1, and how many others may be."""
+
+    larger: frozenset[SizeSource]
+    most: int
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -40,17 +51,47 @@ class StretchedPrimitive:
     place: SizeSource
     function: Function
     named: OpenPrimitive | None
+    rest: Rest
+
+    def stretched(self) -> tuple[StretchedPrimitive, ...]:
+        """Those in whose inputs another size is 1, too."""
+        if self.named is None:
+            return ()
+        return _stretched_primitives(self.function, self.named, self.rest)
 
 
 def stretched_primitives(
     primitive: Function, named: OpenPrimitive
 ) -> tuple[StretchedPrimitive, ...]:
-    """The primitives that take the place of one whose sizes must be equal, where they are not."""
-    positions = _meeting_places(primitive, named)
-    if len(positions) > MOST_PLACES:
+    """The primitives that take the place of one whose sizes must be equal, where they are not.
+
+    Of several that fit, the first is taken.
+    """
+    most = _most_at_once(len(_meeting_places(primitive, named)))
+    return _stretched_primitives(primitive, named, Rest(frozenset(), most))
+
+
+def _most_at_once(places: int) -> int:
+    """How many of so many sizes may be 1 in one run."""
+    codes = accumulate(comb(places, count) for count in range(places + 1))
+    return sum(1 for count in codes if count <= MOST_CODES) - 1 if places else 0
+
+
+def _stretched_primitives(
+    primitive: Function, named: OpenPrimitive, rest: Rest
+) -> tuple[StretchedPrimitive, ...]:
+    if not rest.most:
         return ()
-    found = (_stretched(primitive, position) for position in positions)
-    return tuple(stretched for stretched in found if stretched is not None)
+    found: list[StretchedPrimitive] = []
+    known = rest.larger
+    for place in _meeting_places(primitive, named):
+        if place in known:
+            continue
+        stretched = _stretched(primitive, place, Rest(known, rest.most - 1))
+        if stretched is not None:
+            found.append(stretched)
+            known |= {place}
+    return tuple(found)
 
 
 def _meeting_places(primitive: Function, named: OpenPrimitive) -> list[SizeSource]:
@@ -68,7 +109,7 @@ def _meeting_places(primitive: Function, named: OpenPrimitive) -> list[SizeSourc
     return list(dict.fromkeys(found))
 
 
-def _stretched(primitive: Function, place: SizeSource) -> StretchedPrimitive | None:
+def _stretched(primitive: Function, place: SizeSource, rest: Rest) -> StretchedPrimitive | None:
     """The primitive with a size of 1; None if it has no type, or not the type that is wanted."""
     numbers = itertools.count()
     types = [_with_one(type_, place, numbers) for type_ in function_type(primitive).params]
@@ -81,7 +122,7 @@ def _stretched(primitive: Function, place: SizeSource) -> StretchedPrimitive | N
     if named is not None and any(size == 1 for _, size in named.checks):
         return None  # what it meets is 1, too, so that nothing is stretched
     fits = _fits(_results(typed), _results(primitive))
-    return StretchedPrimitive(place, typed, named) if fits else None
+    return StretchedPrimitive(place, typed, named, rest) if fits else None
 
 
 def _with_one(type_: Type, place: SizeSource, numbers: Iterator[int]) -> Type:

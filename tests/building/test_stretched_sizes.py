@@ -65,6 +65,20 @@ def test_two_unknown_sizes_are_equal_or_one_of_them_is_stretched(
         assert_same_value(model(pair), interpret(module, pair))
 
 
+def test_few_of_many_unknown_sizes_are_stretched() -> None:
+    matrix = "Tensor[(?, ?), float32]"
+    module = parse(f"def @main(%p: ({matrix}, {matrix}, {matrix})) {{ (%p.0 + %p.1) * exp(%p.2) }}")
+    model = build(module, threads=1)
+    for shapes in (
+        ((3, 4), (3, 4), (3, 4)),
+        ((3, 4), (1, 4), (3, 4)),
+        ((3, 1), (3, 4), (3, 4)),
+        ((3, 4), (3, 4), (3, 1)),
+    ):
+        inputs = tuple(floats(*shape) for shape in shapes)
+        assert_same_value(model(inputs), interpret(module, inputs))
+
+
 def test_inputs_of_a_network_are_stretched() -> None:
     module = parse(f"def @main(%x: {A}, %y: {B}) {{ nn.softmax(tanh(%x) + %y) }}")
     model = build(module, threads=1)
