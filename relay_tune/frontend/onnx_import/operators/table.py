@@ -16,7 +16,11 @@ from relay_tune.frontend.onnx_import.operators.expand import EXPANSIONS
 from relay_tune.frontend.onnx_import.operators.image import IMAGES
 from relay_tune.frontend.onnx_import.operators.indexing import INDEXING
 from relay_tune.frontend.onnx_import.operators.integer_products import INTEGER_PRODUCTS
+from relay_tune.frontend.onnx_import.operators.linear_attention import LINEAR_ATTENTION
 from relay_tune.frontend.onnx_import.operators.matmul import MATMULS
+from relay_tune.frontend.onnx_import.operators.microsoft.causal_convolution import (
+    CAUSAL_CONVOLUTIONS,
+)
 from relay_tune.frontend.onnx_import.operators.microsoft.table import MICROSOFT
 from relay_tune.frontend.onnx_import.operators.ml.table import CLASSICAL
 from relay_tune.frontend.onnx_import.operators.ngrams import NGRAMS
@@ -48,7 +52,9 @@ _STANDARD: Mapping[str, Translator] = {
     **INDEXING,
     **CONSTANTS,
     **MATMULS,
+    **LINEAR_ATTENTION,
     **CONVOLUTIONS,
+    **CAUSAL_CONVOLUTIONS,
     **POOLS,
     **NORMALIZATIONS,
     **WINDOW_ELEMENTS,

@@ -8,6 +8,7 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.open_sizes import have_one_size, positions
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.microsoft.attention import LOWEST, filled_where_not
+from relay_tune.frontend.onnx_import.operators.microsoft.gates import rms_normed
 from relay_tune.frontend.onnx_import.operators.microsoft.heads import (
     angles_at,
     attend,
@@ -24,8 +25,6 @@ from relay_tune.ir.expr import Expr
 _REFUSED_INPUTS = {
     12: "k_scale",
     13: "v_scale",
-    14: "q_norm_weight",
-    15: "k_norm_weight",
     16: "query_seqlens",
 }
 _REFUSED_FLAGS = ("sliding_window_cache", "qk_output")
@@ -39,6 +38,8 @@ def translate_group_query_attention(node: OnnxNode, build: Builder) -> list[Expr
     """
     _check(node)
     query, key, value = _projections(node, build)
+    query = _normed(node, build, query, 14, "q_norm_epsilon")
+    key = _normed(node, build, key, 15, "k_norm_epsilon")
     lengths = cast_to(build, build.call("reshape", node.input(5), newshape=(-1,)), "int64")
     total = cast_to(build, build.call("reshape", node.input(6), newshape=()), "int64")
     before = _keys_before(build, query, lengths, total)
@@ -91,6 +92,15 @@ def _projections(node: OnnxNode, build: Builder) -> tuple[Expr, Expr, Expr]:
         split_heads(build, key, shared),
         split_heads(build, value, shared),
     )
+
+
+def _normed(node: OnnxNode, build: Builder, heads: Expr, index: int, epsilon: str) -> Expr:
+    """Heads divided by their root mean square, where an input scales them so."""
+    scale = node.optional(index)
+    if scale is None:
+        return heads
+    least = node.number(epsilon, node.number("qk_norm_epsilon", 1e-6))
+    return rms_normed(build, node, heads, scale, least)
 
 
 def _sink(node: OnnxNode, build: Builder, heads: int) -> Expr | None:

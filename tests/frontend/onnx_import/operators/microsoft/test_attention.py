@@ -184,3 +184,32 @@ def test_grouped_attention_beside_a_sink(check_node: Check) -> None:
             smooth_softmax=smooth,
             **options,
         )
+
+
+def test_grouped_attention_of_normed_heads(node_model: NodeModel) -> None:
+    """As nodes before it norm them: onnxruntime itself norms on other processors only."""
+    inputs, options = grouped(4, 1, 4, domain="com.microsoft", do_rotary=1)
+    query, key, *others = inputs
+    tables = {7: floats(16, SIZE // 2), 8: floats(16, SIZE // 2) + 1}
+    scales = {14: floats(SIZE), 15: floats(SIZE) + 1}
+    whole = node_model(
+        "GroupQueryAttention",
+        inputs,
+        constants={**tables, **scales},
+        qk_norm_epsilon=0.01,
+        k_norm_epsilon=0.1,
+        **options,
+    )
+
+    def normed(data: np.ndarray, scale: np.ndarray, epsilon: float) -> np.ndarray:
+        heads = data.reshape(*data.shape[:2], -1, SIZE)
+        root = np.sqrt((heads**2).mean(-1, keepdims=True) + epsilon)
+        return (heads / root * scale).reshape(data.shape).astype(np.float32)
+
+    before = (normed(query, scales[14], 0.01), normed(key, scales[15], 0.1), *others)
+    plain = node_model("GroupQueryAttention", before, constants=tables, **options)
+    session = onnxruntime.InferenceSession(plain.SerializeToString())
+    wanted = session.run(None, {f"x{n}": each for n, each in enumerate(before)})
+    actual = build(from_onnx(whole)).run({f"x{n}": each for n, each in enumerate(inputs)})
+    for found, each in zip(actual, wanted, strict=True):
+        np.testing.assert_allclose(found, each, rtol=1e-4, atol=1e-5)
