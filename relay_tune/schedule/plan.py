@@ -184,9 +184,10 @@ class Plan:
             if isinstance(step, RowBlocks):
                 found += group_spaces(step, self.constants, machine, threads)
             elif isinstance(step, Nest):
-                space = nest_space(nominal_nest(step), self.constants, machine, threads)
-                opened = (n for n, axis in enumerate(step.axes) if is_symbolic(axis.extent))
-                space = replace(space, opened=tuple(opened))
+                opened = tuple(n for n, axis in enumerate(step.axes) if is_symbolic(axis.extent))
+                space = nest_space(
+                    nominal_nest(step), self.constants, machine, threads, opened=opened
+                )
                 space = with_columns(space, self.algorithm.columns(step))
                 found.append(with_few_addresses(space, step))
         if self.packing is None or self.packing.algorithm != self.algorithm:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import permutations
 from math import prod
 
@@ -34,12 +34,17 @@ MAXIMUM_WINDOW, MAXIMUM_GROUPED_WINDOW = 49, 72
 """Steps of a window that may be written out; beside channels of their own, as in groups, more."""
 
 
-def alternatives(analysis: NestAnalysis, machine: Machine) -> dict[str, tuple[object, ...]]:
-    """The values of each choice of a nest, in an order in which neighbours are similar."""
+def alternatives(
+    analysis: NestAnalysis, machine: Machine, opened: Collection[int] = ()
+) -> dict[str, tuple[object, ...]]:
+    """The values of each choice of a nest, in an order in which neighbours are similar.
+
+    The sizes of axes at the places `opened` are those of an example.
+    """
     nest = analysis.nest
     if analysis.match is not None:
         return tile_alternatives(analysis.match)
-    vectors = vector_choices(analysis, machine)
+    vectors = vector_choices(analysis, machine, opened)
     choices: dict[str, tuple[object, ...]] = {"vector": tuple(vectors)}
     longest = max((_vector_extent(nest, v) // v[1] for v in vectors if v[0] >= 0), default=1)
     most = max(1, min(longest, _most_vectors(analysis, max(lanes for _, lanes in vectors))))

@@ -133,11 +133,13 @@ def nest_space(
     threads: int,
     repeats: float = 0,
     near: Near = NOTHING_NEAR,
+    opened: tuple[int, ...] = (),
 ) -> NestSpace:
     """The space of a nest, which a group may run `repeats` times on what is `near` a core."""
     analysis = analyse(nest, constants, near)
-    choices = alternatives(analysis, machine)
-    return NestSpace(analysis, machine, threads, repeats, tuple(choices), tuple(choices.values()))
+    choices = alternatives(analysis, machine, opened)
+    names, values = tuple(choices), tuple(choices.values())
+    return NestSpace(analysis, machine, threads, repeats, names, values, opened)
 
 
 def pair(value: object) -> tuple[int, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.coefficients import Coefficients
 from relay_tune.machine.machine import Machine
@@ -10,14 +12,18 @@ from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.walk import axes_of
 
 
-def vector_choices(analysis: NestAnalysis, machine: Machine) -> list[tuple[int, int]]:
+def vector_choices(
+    analysis: NestAnalysis, machine: Machine, opened: Collection[int] = ()
+) -> list[tuple[int, int]]:
     """(axis, lanes): the axes along which most accesses are contiguous, best first.
 
-    The two that scatter least for each lane, and the one that scatters least though it is short.
+    The two that scatter least for each lane, and the one that scatters least though it is short. Of
+    axes that scatter alike, one of a known size fills its lanes in any case, and of those that are
+    `opened` the innermost is longer than that of a batch, which is often 1.
     """
     nest = analysis.nest
     lanes = most_lanes(analysis, machine)
-    rated: list[tuple[float, int, int, float]] = []
+    rated: list[tuple[float, bool, int, int, int, float]] = []
     apart = analysis.written_out.union(nest.carried)
     if nest.inside is not None:
         apart = apart.union(axes_of(nest.inside))
@@ -27,12 +33,14 @@ def vector_choices(analysis: NestAnalysis, machine: Machine) -> list[tuple[int, 
         fitting = min(lanes, 1 << max(axis.extent - 1, 0).bit_length())
         if fitting > 1:
             scattered = _scattered(analysis, axis, machine.coefficients)
-            rated.append((scattered / min(axis.extent, lanes), place, fitting, scattered))
+            is_open = place in opened
+            order = is_open, -place if is_open else place
+            rated.append((scattered / min(axis.extent, lanes), *order, place, fitting, scattered))
     rated.sort()
     chosen = rated[:2]
-    if rated and (least := min(rated, key=lambda each: each[3])) not in chosen:
+    if rated and (least := min(rated, key=lambda each: each[-1])) not in chosen:
         chosen.append(least)
-    found = [(place, fitting) for _, place, fitting, _ in chosen]
+    found = [(place, fitting) for *_, place, fitting, _ in chosen]
     if nest.reduction and _lanes_of_reduction(analysis, machine.coefficients.least_lane_steps):
         extent = nest.reduction[-1].extent
         found.append((-2, min(lanes, 1 << (extent.bit_length() - 1))))
