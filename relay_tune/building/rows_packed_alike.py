@@ -9,7 +9,7 @@ and many have a packing each. Kernels of few rows read weights once: their tile 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 
 from relay_tune.building.primitive import Packing, Primitive, PrimitiveCase
 from relay_tune.building.primitives import ChooseSchedule, chosen_schedule
@@ -76,6 +76,7 @@ class _Choosing:
     choose: ChooseSchedule | None
     is_large: bool
     accuracy: Accuracy
+    _plans: dict[Primitive, Plan] = field(default_factory=dict)
 
     def leader(self, primitive: Primitive) -> Schedule | None:
         """The schedule as which cases pack; None where each has its own packing."""
@@ -153,7 +154,11 @@ class _Choosing:
         return min(totals, key=totals.__getitem__)
 
     def _plan(self, primitive: Primitive) -> Plan:
-        return plan_program(primitive.program).with_accuracy(self.accuracy)
+        """The direct plan of a primitive, which is asked for once for each schedule to pack as."""
+        if primitive not in self._plans:
+            plan = plan_program(primitive.program).with_accuracy(self.accuracy)
+            self._plans[primitive] = plan
+        return self._plans[primitive]
 
     def _offers(self, case: PrimitiveCase, own: Schedule) -> bool:
         """Whether a case may have the algorithm of a schedule."""
@@ -169,7 +174,7 @@ class _Choosing:
             if case.packing is not Packing.SHARED:
                 continue
             schedule = self._schedule(case.primitive)
-            if reads_constants_once(plan_program(case.primitive.program), schedule):
+            if reads_constants_once(self._plan(case.primitive), schedule):
                 return schedule
             found.append(schedule)
         return found[0] if found else None
@@ -181,7 +186,7 @@ class _Choosing:
         )
 
     def _schedule(self, primitive: Primitive) -> Schedule:
-        plan = plan_program(primitive.program)
+        plan = self._plan(primitive)
         return chosen_schedule(primitive.key, plan, self.target, self.threads, self.choose)
 
 

@@ -49,6 +49,7 @@ class Plan:
         accuracy: which algorithms may be chosen.
         packing: the schedule as which constants are packed; None if that is free.
         known: the algorithms that there are.
+        _made: the plans of the program under other algorithms, for any accuracy and packing.
     """
 
     program: TensorProgram
@@ -58,6 +59,7 @@ class Plan:
     accuracy: Accuracy = Accuracy.FAST
     packing: Schedule | None = None
     known: Sequence[Algorithm] = ALGORITHMS
+    _made: dict[AppliedAlgorithm, Plan] = field(default_factory=dict)
     _others: dict[AppliedAlgorithm, Plan] = field(default_factory=dict)
     _spaces: dict[tuple[Machine, int], tuple[NestSpace, ...]] = field(default_factory=dict)
     _algorithms: list[AppliedAlgorithm] = field(default_factory=list)
@@ -203,7 +205,7 @@ class Plan:
         if other.algorithm not in self.algorithms:
             return self
         direct = self.with_algorithm(DIRECT)
-        return replace(direct, packing=other, _others={}, _spaces={}, _algorithms=[], _defaults={})
+        return replace(direct, packing=other, _others={}, _spaces={}, _defaults={})
 
     def with_accuracy(self, accuracy: Accuracy) -> Plan:
         """The direct plan of the same program, with the algorithms of another accuracy."""
@@ -238,6 +240,7 @@ class Plan:
                 self._planned(algorithm),
                 accuracy=self.accuracy,
                 packing=self.packing,
+                _made=self._made,
                 _others=self._others,
                 _spaces={},
                 _algorithms=[],
@@ -246,7 +249,13 @@ class Plan:
         return self._others[algorithm]
 
     def _planned(self, algorithm: AppliedAlgorithm) -> Plan:
-        """The program under an algorithm; one that only groups nests has those that are known."""
+        """The program under an algorithm, whose nests do not depend on accuracy or packing."""
+        if algorithm not in self._made:
+            self._made[algorithm] = self._newly_planned(algorithm)
+        return self._made[algorithm]
+
+    def _newly_planned(self, algorithm: AppliedAlgorithm) -> Plan:
+        """The same anew; an algorithm that only groups nests has those of the one before it."""
         before = algorithm.before_groups
         if before is None:
             return plan_program(self.source, algorithm, self.known)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.plan import cheapest_schedule, plan_program
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.rewrites.partial_sums import PARTIAL_SUMS
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
+from relay_tune.schedule.schedule import Schedule
 from tests.schedule.machines import SERVER
 from tests.schedule.products import weight_gradient
 
@@ -53,3 +55,15 @@ def test_several_threads_add_up_as_one_does(threads: int) -> None:
     one, several = (plan.default_schedule(SERVER, count).algorithm for count in (1, threads))
     assert several.order_of_sums == one.order_of_sums
     assert fastest.algorithm.order_of_sums != one.order_of_sums
+
+
+def test_nests_are_planned_once_whatever_is_packed_or_allowed() -> None:
+    plan = plan_program(weight_gradient(4, 16, 64, 64))
+    packed = plan.with_packing(Schedule(plan.default_schedule(SERVER, 1).choices))
+    exact = plan.with_accuracy(Accuracy.EXACT)
+    assert len(plan.algorithms) > 1
+    assert packed.packing is not plan.packing
+    for algorithm in packed.algorithms:
+        assert packed.with_algorithm(algorithm).steps is plan.with_algorithm(algorithm).steps
+    for algorithm in exact.algorithms:
+        assert exact.with_algorithm(algorithm).steps is plan.with_algorithm(algorithm).steps
