@@ -1,5 +1,6 @@
 """Kernels for open sizes give what the operators' references say, at every size."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,12 +12,15 @@ from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.dim import Symbol
 from relay_tune.op.lower import lower_function
 from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.schedule.apply import apply_schedule
+from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loops.open_axes import edge_tiles, register_tiles
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X3
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
+from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Binary, Literal, Scalar, Select
 from relay_tune.tensor.loops_text import kernel_text
 from relay_tune.tensor.size import dim_of, is_symbolic, size_value, symbolic_size
@@ -24,6 +28,7 @@ from relay_tune.tensor.touched import stores_of
 from relay_tune.tensor.walk import sub_expressions
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.typing.infer import infer_types
+from tests.schedule.machines import SERVER
 from tests.schedule.open_running import Array, Sizes, random_array, runner, schedule_of
 from tests.schedule.running import runnable_targets
 
@@ -96,10 +101,13 @@ def test_every_size(body: str, parameters: str, listed: Sequence[Sizes]) -> None
         assert scheduled.kernels
 
 
+@pytest.mark.parametrize("shares", [True, False])
 @pytest.mark.parametrize(("tile", "lanes"), [(1, 1), (6, 1), (14, 1), (16, 16), (64, 16)])
-def test_the_tiles_behind_the_last_whole_one_cover_the_rest_once(tile: int, lanes: int) -> None:
+def test_the_tiles_behind_the_last_whole_one_cover_the_rest_once(
+    tile: int, lanes: int, shares: bool
+) -> None:
     symbol = symbolic_size(Symbol("n"), 100)
-    tiles = list(edge_tiles(symbol, tile, lanes))
+    tiles = list(edge_tiles(symbol, tile, lanes, shares=shares))
     for n in range(2 * tile + 1):
         covered = list(range(n // tile * tile))
         for edge in tiles:
@@ -107,6 +115,31 @@ def test_the_tiles_behind_the_last_whole_one_cover_the_rest_once(tile: int, lane
             if _holds(edge.runs, n):
                 covered += range(base, base + extent)
         assert covered == list(range(n))
+
+
+@pytest.mark.parametrize(
+    ("body", "edges"),
+    [
+        ("nn.relu(%x + %y)", {1, 2, 4, 8}),
+        ("nn.dense(%x, %y)", {1, 2, 3, 4, 5, 6, 7, 8}),
+    ],
+)
+def test_rows_that_share_nothing_have_tiles_of_powers_of_two(body: str, edges: set[int]) -> None:
+    """Those of a product read the same columns, so that few of them have one tile."""
+    shape = "(20, 20)" if "dense" in body else "(n, 20)"
+    text = f"def @main({X}, %y: Tensor[{shape}, float32]) {{ transpose({body}) }}"
+    module = infer_types(parse(text))
+    plan = plan_program(lower_function(module.main, {"n": symbolic_size(Symbol("n"), 64)}))
+    *others, _ = plan.default_under_algorithm(SERVER, 1)[1].choices
+    nest = plan.nests[-1]
+    opened = [axis.extent == 64 for axis in nest.axes]
+    tile = tuple(14 if is_open else 16 for is_open in opened)
+    order = tuple(range(len(nest.reduction)))
+    choice = TileChoice(opened.index(False), 16, tile, (0, 1), (1, 1), order, 1, 0, False)
+    kernel = apply_schedule(plan, Schedule((*others, choice))).kernels[-1]
+    name = nest.axes[opened.index(True)].name
+    found = re.findall(rf"unrolled {name}_i in 0 \.\. (\d+)", kernel_text(kernel))
+    assert {int(count) for count in found} == {14, *edges}
 
 
 @pytest.mark.parametrize("registers", [1, 2, 5])

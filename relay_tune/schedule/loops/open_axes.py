@@ -5,8 +5,8 @@ An open axis of n points runs in whole tiles and then, for what is left, in tile
     n = 29, tile 12:   12 12 5              n = 70, tile 32, lanes 16:   32 32, then 6 lanes of 16
 
 Up to 7 points are one tile, for which there is code for each number, unless the axis is long
-anyway; more than that are tiles of ever smaller powers of two before it. Vectors that are not full
-work under a mask.
+anyway or points share nothing; more than that are tiles of ever smaller powers of two before it.
+Vectors that are not full work under a mask.
 """
 
 from __future__ import annotations
@@ -55,12 +55,15 @@ def open_choice(choice: TileChoice, axes: Sequence[Axis], reduction: Sequence[Ax
     return replace(choice, tile=tuple(tile))
 
 
-def edge_tiles(extent: int, tile: int, lanes: int) -> Iterator[EdgeTile]:
-    """The tiles behind the whole ones of an open axis; `lanes` is 1 but on the vector axis."""
+def edge_tiles(extent: int, tile: int, lanes: int, *, shares: bool = True) -> Iterator[EdgeTile]:
+    """The tiles behind the whole ones of an open axis; `lanes` is 1 but on the vector axis.
+
+    `shares`: whether points read something together, as those of a sum do.
+    """
     rest = extent % tile
     if rest == 0:
         return
-    exact = EXACT if _may_be_small(extent) else 1
+    exact = EXACT if shares and _may_be_small(extent) else 1
     part = least = lanes if lanes > 1 else exact
     while part * 2 < tile:
         part *= 2

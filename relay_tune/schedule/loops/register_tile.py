@@ -103,7 +103,8 @@ class RegisterTile:
 
     def edges(self, axis: Axis, tile: int) -> Iterator[EdgeTile]:
         """The tiles behind the whole ones of an open axis."""
-        return edge_tiles(axis.extent, tile, self.choice.lanes if axis is self.vector_axis else 1)
+        lanes = self.choice.lanes if axis is self.vector_axis else 1
+        return edge_tiles(axis.extent, tile, lanes, shares=self.nest.body is not None)
 
     def statement(self, bindings: dict[Axis, TilePosition], outer: Sequence[Axis]) -> Statement:
         """The tile at these places; `outer` are the loops around it."""
