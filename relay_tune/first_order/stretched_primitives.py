@@ -31,9 +31,9 @@ from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.infer import infer_expr
 
-MOST_CODES = 16
-"""Codes of one primitive: for any of four sizes that may be 1, for up to two of five, for one of up
-to fifteen. More sizes are taken to be equal."""
+MOST_CODES = 22
+"""Codes of one primitive: for any of four sizes that may be 1, for up to two of six, for one of up to
+21. More sizes are taken to be equal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,8 @@ def test_few_of_many_unknown_sizes_are_stretched() -> None:
         ((3, 4), (3, 4), (3, 4)),
         ((3, 4), (1, 4), (3, 4)),
         ((3, 1), (3, 4), (3, 4)),
-        ((3, 4), (3, 4), (3, 1)),
+        ((3, 4), (1, 4), (3, 1)),
+        ((1, 4), (3, 1), (3, 4)),
     ):
         inputs = tuple(floats(*shape) for shape in shapes)
         assert_same_value(model(inputs), interpret(module, inputs))
