@@ -32,8 +32,8 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.infer import infer_expr
 
 MOST_CODES = 22
-"""Codes of one primitive: for any of four sizes that may be 1, for up to two of six, for one of up to
-21. More sizes are taken to be equal."""
+"""Codes of one primitive: for any of four sizes that may be 1, for up to two of six, for one of up
+to 21. More sizes are taken to be equal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from relay_tune.codegen.direct.python_objects import (
     ALIGNED,
     CONTIGUOUS,
     DTYPE,
+    ELEMENTS,
     FLAGS,
     RANK,
     SIZES,
@@ -30,13 +31,17 @@ def check_array(
 ) -> Operand:
     """Compare an array with an ArrayForm, and leave `refused` if they differ; gives its sizes.
 
-    A wanted size below zero is a symbol: number -1 - size of `symbols`.
+    A wanted size below zero is a symbol: number -1 - size of `symbols`. An array that was pickled,
+    by a queue between processes say, has an element type of its own with the same fields.
     """
     dtype, wanted_rank, wanted_sizes = form.words(ArrayForm.DTYPE, ArrayForm.RANK, ArrayForm.SIZES)
     rank, sizes = python.field(array, RANK, "i32"), python.field(array, SIZES)
     flags = python.field(array, FLAGS, "i32") & (CONTIGUOUS | ALIGNED)
-    is_alike = python.field(array, DTYPE).eq(dtype) & rank.eq(wanted_rank)
-    refused.leave_if(~(is_alike & flags.eq(CONTIGUOUS | ALIGNED)))
+    own = python.field(array, DTYPE)
+    with code.when(own.ne(dtype)):
+        kind, wanted_kind = (python.field(each, ELEMENTS, "i64") for each in (own, dtype))
+        refused.leave_if(kind.ne(wanted_kind))
+    refused.leave_if(~(rank.eq(wanted_rank) & flags.eq(CONTIGUOUS | ALIGNED)))
     with code.count(rank) as axis:
         size = sizes.item("i64", axis.index).load()
         wanted = wanted_sizes.item("i64", axis.index).load()

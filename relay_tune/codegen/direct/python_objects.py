@@ -2,7 +2,9 @@
 
 numpy's C interface fixes the fields of an array (`PyArrayObject_fields` in `ndarraytypes.h`): after
 the head of the object the address of the elements, the rank, and the addresses of sizes, strides,
-base and element type, then the flags. A tuple (`PyTupleObject`) has its length, then its items.
+base and element type, then the flags. An element type (`PyArray_Descr`) has its class, its kind,
+character, byte order and flags, a byte each, and its number. A tuple (`PyTupleObject`) has its
+length, then its items.
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 
 DATA, RANK, SIZES, DTYPE, FLAGS = 0, 8, 16, 40, 48
 """Offsets in an array, after the head of the object."""
+
+ELEMENTS = 8
+"""Offset in an element type, after the head: a word of its kind, byte order, flags and number."""
 
 SLOTS = ("value_constructor", "value_fields")
 """The slots of values that are read and written, whose offsets in their objects are given."""

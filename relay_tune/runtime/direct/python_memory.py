@@ -10,6 +10,7 @@ import ctypes
 import importlib
 import sys
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from relay_tune.codegen.direct.python_objects import (
     CONTIGUOUS,
     DATA,
     DTYPE,
+    ELEMENTS,
     FLAGS,
     RANK,
     SIZES,
@@ -39,6 +41,7 @@ def can_call_directly() -> bool:
         sys.implementation.name == "cpython"
         and sys.byteorder == "little"
         and _array_is_known(np.ones((2, 3), np.float32))
+        and all(_element_type_is_known(np.dtype(name)) for name in ("float32", "bool"))
         and _tuple_is_known(("a", "b", "c"))
         and value_slots().keys() == {*SLOTS}
     )
@@ -81,6 +84,14 @@ def _array_is_known(array: np.ndarray) -> bool:
         and flags == array.flags.num
         and flags & (CONTIGUOUS | ALIGNED) == CONTIGUOUS | ALIGNED
     )
+
+
+def _element_type_is_known(dtype: np.dtype[Any]) -> bool:
+    """Whether the fields of an element type are found in it that tell it from others."""
+    start = id(dtype) + object.__basicsize__ + ELEMENTS
+    letters = dtype.kind + dtype.char + dtype.byteorder
+    number = ctypes.c_int32.from_address(start + 4).value
+    return ctypes.string_at(start, 3) == letters.encode() and number == dtype.num
 
 
 def _tuple_is_known(sample: tuple[object, ...]) -> bool:

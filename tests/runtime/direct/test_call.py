@@ -1,3 +1,4 @@
+import pickle
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -73,6 +74,15 @@ def test_what_cannot_be_written_can_be_read(call: DirectCall) -> None:
     np.testing.assert_array_equal(outputs[0], a + b)
 
 
+def test_arrays_that_were_pickled(call: DirectCall) -> None:
+    """They have an element type of their own."""
+    a, b = (pickle.loads(pickle.dumps(each)) for each in matrices())
+    assert a.dtype is not np.dtype("float32")
+    outputs = call((a, b), 1)
+    assert outputs is not None
+    np.testing.assert_array_equal(outputs[0], a + b)
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -83,6 +93,8 @@ def test_what_cannot_be_written_can_be_read(call: DirectCall) -> None:
         np.ones((4, 6, 1), np.float32),
         np.ones((4, 6), np.float64),
         np.ones((4, 6), ">f4"),
+        np.ones((4, 6), np.int32),
+        pickle.loads(pickle.dumps(np.ones((4, 6), np.int32))),
         np.float32(1),
         np.frombuffer(bytes(1 + 4 * 24), np.uint8)[1:].view("float32").reshape(4, 6),
         np.ma.ones((4, 6), np.float32),
