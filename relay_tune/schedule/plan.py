@@ -59,8 +59,8 @@ class Plan:
     accuracy: Accuracy = Accuracy.FAST
     packing: Schedule | None = None
     known: Sequence[Algorithm] = ALGORITHMS
-    _made: dict[AppliedAlgorithm, Plan] = field(default_factory=dict)
-    _others: dict[AppliedAlgorithm, Plan] = field(default_factory=dict)
+    _made: dict[AppliedAlgorithm, Plan] = field(default_factory=dict, repr=False)
+    _others: dict[AppliedAlgorithm, Plan] = field(default_factory=dict, repr=False)
     _spaces: dict[tuple[Machine, int], tuple[NestSpace, ...]] = field(default_factory=dict)
     _algorithms: list[AppliedAlgorithm] = field(default_factory=list)
     _defaults: dict[tuple[Machine, int], tuple[float, Schedule]] = field(default_factory=dict)

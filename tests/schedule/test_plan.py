@@ -67,3 +67,10 @@ def test_nests_are_planned_once_whatever_is_packed_or_allowed() -> None:
         assert packed.with_algorithm(algorithm).steps is plan.with_algorithm(algorithm).steps
     for algorithm in exact.algorithms:
         assert exact.with_algorithm(algorithm).steps is plan.with_algorithm(algorithm).steps
+
+
+def test_a_plan_does_not_print_the_plans_that_it_knows() -> None:
+    plan = plan_program(weight_gradient(4, 16, 64, 64))
+    others = [plan.with_algorithm(algorithm) for algorithm in plan.algorithms]
+    assert len(others) > 1
+    assert repr(plan).count("Plan(program=") == 1  # each knows all others
