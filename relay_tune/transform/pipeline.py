@@ -32,6 +32,7 @@ from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.transform.fold_constants import FoldConstants
 from relay_tune.transform.fold_scale_axis import FoldScaleAxis
 from relay_tune.transform.fusion.fuse import Fuse
+from relay_tune.transform.fusion.recompute_elementwise import RecomputeElementwise
 from relay_tune.transform.gradient.differentiate import Differentiate
 from relay_tune.transform.hoist_invariants import HoistInvariants
 from relay_tune.transform.infer import InferTypes
@@ -175,6 +176,7 @@ STANDARD_PASSES: tuple[PassClass, ...] = (
     SegmentRecurrences,
     SharePanels,
     Fuse,
+    RecomputeElementwise,
     KeepDecisions,
     KeepInBfloat16,
 )

@@ -19,7 +19,6 @@ from relay_tune.arguments import whole_number
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rebuild
-from relay_tune.ir.types import FuncType, Type
 from relay_tune.op.primitive_views import RESHAPE_ONLY
 from relay_tune.op_rules.fusion.table import fusion_rule
 from relay_tune.quick_dataclass import dataclass
@@ -30,6 +29,7 @@ from relay_tune.transform.fusion.call_graph import (
     call_graph,
     is_operator_call,
 )
+from relay_tune.transform.fusion.kernel_type import kernel_type
 from relay_tune.transform.fusion.own_conversions import with_own_conversions
 from relay_tune.transform.fusion.partition import partition
 from relay_tune.transform.fusion.views import separate_views
@@ -104,7 +104,7 @@ def _kernel_call(calls: list[Call], done: dict[Expr, Expr], *, in_order: bool) -
         _body_over(result, calls, params),
         result_type=result.type,
         attributes=_attributes(calls),
-        type=_function_type(list(params), result),
+        type=kernel_type(params, result),
     )
     arguments = tuple(done[leaf] for leaf in params)
     return Call(function, arguments, type=result.type, span=result.span)
@@ -126,10 +126,3 @@ def _attributes(calls: list[Call]) -> dict[str, int]:
     if all(fusion_rule(call).keeps_order for call in calls):
         return {"Primitive": 1, RESHAPE_ONLY: 1}
     return {"Primitive": 1}
-
-
-def _function_type(params: list[Expr], result: Call) -> Type | None:
-    types = tuple(param.type for param in params if param.type is not None)
-    if len(types) != len(params) or result.type is None:
-        return None
-    return FuncType(types, result.type)

@@ -16,7 +16,8 @@ from relay_tune.op_rules.matching import (
 from relay_tune.op_rules.simplify.rule import RuleTable
 from relay_tune.op_rules.typed import call, recall
 
-PRODUCT = "nn.batch_matmul"
+PRODUCT = "nn.matmul"
+BATCH_PRODUCT = "nn.batch_matmul"
 
 
 def transposed_second_operand(call_: Call) -> Expr | None:
@@ -61,4 +62,31 @@ def _element_type(expr: Expr) -> str | None:
     return None if type_ is None else type_.dtype
 
 
-RULES: RuleTable = {PRODUCT: (transposed_second_operand,)}
+def transposed_weight(call_: Call) -> Expr | None:
+    """x W^T, and g W for its gradient, without a transposed copy of W.
+
+    before: nn.matmul(%x, transpose(%w, axes=[1, 0]))
+    after:  nn.matmul(%x, %w, transpose_b=True)
+
+    Constants are transposed when the program is built; this is for weights that are arguments, as
+    in training. Microseconds on one core of an AMD Zen 3, x of m rows, W of n rows, both of k
+    columns:
+
+        m     k     n     before  after
+        1024  256   1024    8099   7325
+        1024  1024  256     8672   8141
+        128   768   3072   15091   8290
+        16    512   2048    4713    650
+    """
+    left, right = call_.arguments
+    turned = operator_call(right, "transpose")
+    if turned is None or rank(right) != 2 or transpose_axes(turned) != (1, 0):
+        return None
+    turns = attribute(call_, "transpose_b", False)
+    return recall(call_, (left, turned.arguments[0]), transpose_b=not turns)
+
+
+RULES: RuleTable = {
+    PRODUCT: (transposed_weight,),
+    BATCH_PRODUCT: (transposed_second_operand,),
+}

@@ -72,6 +72,15 @@ def test_other_transpositions_are_kept() -> None:
     assert structural_equal(simplified(parameters, kept), typed(parameters, kept))
 
 
+@pytest.mark.parametrize("rows", ["(7, 5)", "(2, 7, 5)"])
+@pytest.mark.parametrize(("weight", "flag"), [("(3, 5)", ""), ("(5, 3)", ", transpose_b=True")])
+def test_a_weight_is_read_as_it_is(rows: str, weight: str, flag: str) -> None:
+    parameters = f"%x: Tensor[{rows}, float32], %w: Tensor[{weight}, float32]"
+    before = f"nn.matmul(%x, transpose(%w, axes=[1, 0]){flag})"
+    after = f"nn.matmul(%x, %w, transpose_b={not flag})"
+    assert structural_equal(simplified(parameters, before), typed(parameters, after))
+
+
 def test_attention_over_channels_first_images_is_one_primitive() -> None:
     text = """
     def @main(%q: Tensor[(1, 2, 8, 36), float32], %k: Tensor[(1, 2, 8, 36), float32],
