@@ -57,26 +57,21 @@ class _Target:
     region: tuple[float, float]
 
 
-def translate_resize(node: OnnxNode, build: Builder, are_cut: bool) -> Expr:
-    """A tensor of other sizes, by nearest, linear or cubic interpolation.
-
-    The order of axes is that of the file where results are cut to integers afterwards: another
-    one rounds to a hair below a whole number what was one.
-    """
+def translate_resize(node: OnnxNode, build: Builder) -> Expr:
+    """A tensor of other sizes, by nearest, linear or cubic interpolation."""
     data = node.input(0)
     sampling = _sampling(node)
     if not _is_fixed(node, data):
         for each in _open_targets(node, build, data):
             data = resized_open(build, data, each, sampling)
         return data
-    targets = _targets(node, data, sampling)
-    for target in targets if are_cut else _with_least_work(data, targets):
+    for target in _with_least_work(data, _targets(node, data, sampling)):
         data = _resized(build, data, target, sampling)
     return data
 
 
-def translate_upsample(node: OnnxNode, build: Builder, are_cut: bool) -> Expr:
-    """The older operator: by factors, with asymmetric coordinates, and `are_cut` as above."""
+def translate_upsample(node: OnnxNode, build: Builder) -> Expr:
+    """The older operator: by factors, with asymmetric coordinates."""
     data = node.input(0)
     if node.opset < 9:
         scales = [float(scale) for scale in node.numbers("scales")]
@@ -97,7 +92,7 @@ def translate_upsample(node: OnnxNode, build: Builder, are_cut: bool) -> Expr:
     targets = [
         _scaled_target(data, axis, scale, (0, 1)) for axis, scale in enumerate(scales) if scale != 1
     ]
-    for each in targets if are_cut else _with_least_work(data, targets):
+    for each in _with_least_work(data, targets):
         data = _resized(build, data, each, sampling)
     return data
 
@@ -301,8 +296,8 @@ def _weighted_sum(build: Builder, data: Expr, taps: Taps, axis: int) -> Expr:
     return total
 
 
-def _in_floats(resize: Callable[[OnnxNode, Builder, bool], Expr]) -> Translator:
-    """`resize`, where integers are interpolated in float32.
+def _in_floats(resize: Callable[[OnnxNode, Builder], Expr]) -> Translator:
+    """`resize`, where integers are interpolated in floating point.
 
     Results between two integers go towards zero where the interpolation is linear, as in
     onnxruntime, and to the nearest one where weights are cubic or antialiased.
@@ -312,16 +307,33 @@ def _in_floats(resize: Callable[[OnnxNode, Builder, bool], Expr]) -> Translator:
         data = node.input(0)
         dtype = dtype_of(data)
         if dtype == "bool" or is_float(dtype) or node.text("mode", "nearest") == "nearest":
-            return resize(node, build, False)
-        wide = build.call("cast", data, dtype="float32")
-        result = resize(replace(node, inputs=(wide, *node.inputs[1:])), build, True)
+            return resize(node, build)
+        wide = build.call("cast", data, dtype="float32" if dtype in _BYTES else "float64")
+        result = resize(replace(node, inputs=(wide, *node.inputs[1:])), build)
         if node.text("mode") == "cubic" or node.flag("antialias", 0):
             result = build.call("round", result)
+        else:
+            result = _past_whole_numbers(build, result)
         lowest, highest = (build.like(limit, result) for limit in integer_range(dtype))
         limited = build.call("minimum", build.call("maximum", result, lowest), highest)
         return build.call("cast", limited, dtype=dtype)
 
     return translate
+
+
+_BYTES = ("int8", "uint8")
+
+_SUM_ERROR = 2.0**-13
+"""More than what a sum of bytes in float32, or of 32 bits in float64, is off: each of two or three
+axes rounds a weight, a product and a sum, by up to 9 * 2**-24 of 255 in all."""
+
+
+def _past_whole_numbers(build: Builder, result: Expr) -> Expr:
+    """`result` a little further from zero, so that a sum which rounding left just short of a whole
+    number is cut to that number: what is interpolated between equal elements is that element."""
+    further, nearer = (build.like(each, result) for each in (_SUM_ERROR, -_SUM_ERROR))
+    is_negative = build.call("less", result, build.like(0, result))
+    return build.call("add", result, build.call("where", is_negative, nearer, further))
 
 
 RESIZES: Mapping[str, Translator] = {

@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from relay_tune.building.build import build
+from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+from tests.frontend.onnx_import.conftest import make_node_model
+
 Check = Callable[..., None]
 
 
@@ -26,6 +30,25 @@ def test_interpolated_integers(
     scales = np.array([1, 1, 1.5, 0.7], np.float32)
     data = integers(dtype, 1, 2, 4, 5)
     check_node("Resize", data, None, scales, constants={2: scales}, against=against, **options)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32"])
+@pytest.mark.parametrize("coordinates", ["half_pixel", "align_corners"])
+def test_interpolation_between_equal_integers_is_that_integer(dtype: str, coordinates: str) -> None:
+    known = np.array([1, 1, 1.5, 0.7], np.float32)
+    limits = np.iinfo(dtype)
+    data = np.full((3, 1, 17, 23), 7, dtype)
+    data[1:] = np.array([limits.min, limits.max]).reshape(2, 1, 1, 1)
+    model = make_node_model(
+        "Resize",
+        [data, None, known],
+        constants={2: known},
+        mode="linear",
+        coordinate_transformation_mode=coordinates,
+    )
+    (result,) = build(from_onnx(model)).run(None, {"x0": data})
+    assert result.dtype == dtype
+    assert np.all(result == data[:, :, :1, :1])
 
 
 def test_the_nearest_element_before_there_was_a_mode(check_node: Check) -> None:
