@@ -11,17 +11,19 @@ from relay_tune.frontend.onnx_import.build import (
     Builder,
     checked_axis,
     is_known,
-    known_array,
     known_integer,
     rank_of,
     shape_of,
-    static_dim,
     type_of,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import axis_size
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
-from relay_tune.frontend.onnx_import.operators.sequence_parts import open_parts
+from relay_tune.frontend.onnx_import.operators.sequence_parts import (
+    parts_of_many_sizes,
+    parts_of_one_size,
+    single_elements,
+)
+from relay_tune.frontend.onnx_import.operators.split import parts_of_sizes
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.sequences import (
     NOTHING,
@@ -191,12 +193,15 @@ def translate_split(node: OnnxNode, build: Builder) -> Expr:
     axis = checked_axis(node.integer("axis", 0), rank_of(data))
     keeps = split is not None or node.flag("keepdims", 1)
     size = shape_of(data)[axis]
-    is_one_size = split is None or rank_of(split) == 0
-    if is_one_size and not (isinstance(size, int) and (split is None or is_known(split))):
-        length = axis_size(build, data, axis)
-        step = None if split is None else cast_to(build, split, "int64")
-        return open_parts(build, data, axis, (length, step), keeps)
-    bounds = _bounds(split, static_dim(size))
+    if split is not None and rank_of(split) == 1:
+        is_counted = isinstance(shape_of(split)[0], int)
+        make = _counted_parts if is_counted else parts_of_many_sizes
+        return make(build, data, axis, split)
+    if split is not None and not (isinstance(size, int) and is_known(split)):
+        return parts_of_one_size(build, data, axis, cast_to(build, split, "int64"))
+    if not isinstance(size, int):
+        return single_elements(build, data, axis, keeps)
+    bounds = _bounds(split, size)
     if len(bounds) > MAXIMUM_LENGTH:
         raise ModelError(f"a sequence of {len(bounds)} elements is too long.")
     parts: list[Expr] = [
@@ -208,20 +213,18 @@ def translate_split(node: OnnxNode, build: Builder) -> Expr:
     return build.tuple_of(parts)
 
 
+def _counted_parts(build: Builder, data: Expr, axis: int, split: Expr) -> Expr:
+    return build.tuple_of(parts_of_sizes(build, data, axis, split))
+
+
 def _bounds(split: Expr | None, size: int) -> list[tuple[int, int]]:
-    """Where the parts begin and end."""
+    """Where single slices, or parts of one size, begin and end."""
     if split is None:
         return [(index, index + 1) for index in range(min(size, MAXIMUM_LENGTH + 1))]
-    sizes = known_array(split, "the input split")
-    if sizes.ndim == 0:
-        step = int(sizes)
-        if step < 1 or size // step > MAXIMUM_LENGTH:
-            raise ModelError(f"an axis of size {size} is not split into parts of {step}.")
-        return [(begin, min(begin + step, size)) for begin in range(0, size, step)]
-    if sizes.ndim != 1 or (sizes < 0).any() or sizes.sum() != size:
-        raise ModelError(f"the sizes {sizes.tolist()} do not add up to {size}.")
-    ends = sizes.cumsum().tolist()
-    return list(zip([0, *ends[:-1]], ends, strict=True))
+    step = known_integer(split, "the input split")
+    if step < 1 or size // step > MAXIMUM_LENGTH:
+        raise ModelError(f"an axis of size {size} is not split into parts of {step}.")
+    return [(begin, min(begin + step, size)) for begin in range(0, size, step)]
 
 
 def translate_optional(node: OnnxNode, build: Builder) -> Expr:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import reduce
-from itertools import pairwise
 
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import (
@@ -24,18 +22,17 @@ from relay_tune.frontend.onnx_import.build import (
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.open_sizes import Size, are_known, axis_size, size_vector
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
-from relay_tune.frontend.onnx_import.operators.open_slice import part_of_axis
 from relay_tune.frontend.onnx_import.operators.reshape import (
     flatten_to_matrix,
     reshape_by_vector,
     reshape_to,
     reshape_with_rest,
 )
+from relay_tune.frontend.onnx_import.operators.split import translate_split
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.run_time_axes import (
     int64_vector,
     other_sizes,
-    range_at_run_time,
     reshaped_at_run_time,
     selected_axes,
     sizes_between_ones,
@@ -43,9 +40,8 @@ from relay_tune.frontend.onnx_import.run_time_axes import (
     vector_length,
 )
 from relay_tune.frontend.onnx_import.symbolic import vector_dims
-from relay_tune.frontend.onnx_import.symbolic_rules import is_equal
 from relay_tune.ir.dim import Dim, UnknownDim, shape_text
-from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract
+from relay_tune.ir.dim_arithmetic import multiply, subtract
 from relay_tune.ir.dim_order import is_never_negative
 from relay_tune.ir.expr import Expr
 
@@ -199,71 +195,6 @@ def translate_concat(node: OnnxNode, build: Builder) -> Expr:
     if len(inputs) == 1:
         return inputs[0]
     return build.call("concatenate", build.tuple_of(inputs), axis=axis)
-
-
-def translate_split(node: OnnxNode, build: Builder) -> list[Expr]:
-    """Parts along an axis: of given sizes, or as equal as can be."""
-    data = node.input(0)
-    axis = checked_axis(node.integer("axis", 0), rank_of(data))
-    total = shape_of(data)[axis]
-    sizes = _split_sizes(node, build, total)
-    if len(sizes) == 1:
-        return [data]
-    numbers = [size for size in sizes if isinstance(size, int)]
-    if isinstance(total, int) and len(numbers) == len(sizes):
-        starts = [sum(numbers[:index]) for index in range(1, len(sizes))]
-        parts = build.call("split", data, indices_or_sections=tuple(starts), axis=axis)
-        return [build.item(parts, index) for index in range(len(sizes))]
-    if not are_known(sizes):
-        given = node.optional(1) if node.opset >= 13 else None
-        if given is None:
-            found = _ends_of_equal_parts(build, data, axis, len(sizes))
-        else:
-            found = build.call("cumsum", int64_vector(build, given), axis=0)
-        return _split_at_run_time(build, data, axis, found, len(sizes))
-    nothing: Dim = 0
-    ends = [reduce(add, sizes[:index], nothing) for index in range(len(sizes) + 1)]
-    return [part_of_axis(build, data, axis, bounds) for bounds in pairwise(ends)]
-
-
-def _ends_of_equal_parts(build: Builder, data: Expr, axis: int, count: int) -> Expr:
-    """Where so many parts end, int64 (count,), of which the last one may be shorter."""
-    size = build.call("take", sizes_of(build, data), build.constant([axis]), axis=0)
-    rounded_up = build.call("add", size, build.constant([count - 1]))
-    part = build.call("floor_divide", rounded_up, build.constant([count]))
-    ends = build.call("multiply", part, build.constant(list(range(1, count + 1))))
-    return build.call("minimum", ends, size)
-
-
-def _split_at_run_time(build: Builder, data: Expr, axis: int, ends: Expr, count: int) -> list[Expr]:
-    """So many parts, whose ends along the axis are computed: int64 (count,)."""
-    bounds: list[Expr] = [build.constant(0)]
-    bounds += [build.call("take", ends, build.constant(index), axis=0) for index in range(count)]
-    pairs = zip(bounds[:-1], bounds[1:], strict=True)
-    ranges = [range_at_run_time(build, begin, end) for begin, end in pairs]
-    return [build.call("take", data, each, axis=axis) for each in ranges]
-
-
-def _split_sizes(node: OnnxNode, build: Builder, total: Dim) -> tuple[Dim, ...]:
-    given: tuple[Dim, ...] | None = None
-    if node.opset < 13:
-        given = node.integers("split") if node.has("split") else None
-    else:
-        sizes = node.optional(1)
-        given = None if sizes is None else vector_dims(build, sizes, "the input split")
-    if given is not None:
-        wrong = any(isinstance(size, int) and size < 0 for size in given)
-        if wrong or not given or is_equal(reduce(add, given), total) == 0:
-            raise ModelError(f"the sizes {shape_text(given)} do not add up to {total}.")
-        return given
-    count = node.integer("num_outputs", len(node.wanted)) if node.opset >= 18 else len(node.wanted)
-    if not isinstance(total, int):
-        part = floor_divide(add(total, count - 1), count)
-        return (*[part] * (count - 1), subtract(total, multiply(part, count - 1)))
-    if not 1 <= count <= max(total, 1) and count != len(node.wanted):
-        raise ModelError(f"an axis of size {total} cannot be split into {count} parts.")
-    part = -(-total // count)
-    return tuple(max(0, min(part, total - index * part)) for index in range(count))
 
 
 def translate_tile(node: OnnxNode, build: Builder) -> Expr:
