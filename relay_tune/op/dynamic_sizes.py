@@ -61,15 +61,17 @@ def filled(value: int | None) -> Any:
 
 
 def arange_sizes(attributes: Any, inputs: Any, types: Any) -> list[Scalar]:
-    """ceil((stop - start) / step), and no less than 0."""
+    """ceil((stop - start) / step), and no less than 0; there is no result where the step is 0."""
     start, stop, step = (scalar[()] for scalar in inputs)
-    if not is_float(start.dtype):
-        start, stop, step = (cast(value, INDEX) for value in (start, stop, step))
+    wide = "float64" if is_float(start.dtype) else INDEX
+    start, stop, step = (cast(value, wide) for value in (start, stop, step))
+    stays = binary("eq", step, number(0, wide))
+    step = select(stays, number(1, wide), step)
+    if wide == INDEX:
         count = -binary("floordiv", start - stop, step)
     else:
-        wide = [cast(value, "float64") for value in (start, stop, step)]
-        count = cast(unary("ceil", (wide[1] - wide[0]) / wide[2]), INDEX)
-    return [binary("max", count, 0)]
+        count = cast(unary("ceil", (stop - start) / step), INDEX)
+    return [select(stays, index_value(MISFIT), binary("max", count, 0))]
 
 
 def arange_elements(attributes: Any, inputs: Any, types: Any) -> list[Computed]:
@@ -183,9 +185,13 @@ def _clamped(bound: Scalar, size: int, least: Scalar, most: Scalar) -> Scalar:
 
 
 def slice_sizes(attributes: Any, inputs: Any, types: Any) -> list[Scalar]:
-    """How many positions each axis keeps."""
+    """How many positions each axis keeps; there is no result where a stride is 0."""
     data, *bounds = inputs
-    return [count for _, count in _slices(data, bounds)]
+    strides = vector_elements(bounds[2])
+    return [
+        select(binary("eq", stride, 0), index_value(MISFIT), count)
+        for stride, (_, count) in zip(strides, _slices(data, bounds), strict=True)
+    ]
 
 
 def slice_elements(attributes: Any, inputs: Any, types: Any) -> list[Computed]:

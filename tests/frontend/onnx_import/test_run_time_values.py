@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from onnx import helper
 
+from relay_tune.building.build import build
+from relay_tune.errors import RelayError
+from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from relay_tune.runtime.interpreter.interpret import interpret
 from tests.frontend.onnx_import.dynamic_models import (
     BOOL,
@@ -39,6 +42,37 @@ def test_topk_of_an_open_axis(how: str) -> None:
     if how == "input":
         feeds = [{**each, "k": ints(k)} for each in feeds for k in (0, 1, 3)]
     check(model, feeds)
+
+
+@pytest.mark.parametrize(
+    ("operator", "declared", "feeds"),
+    [
+        ("TopK", {"x": (FLOAT, ["n"]), "k": (INT, [1])}, {"x": floats(3), "k": ints(-1)}),
+        ("TopK", {"x": (FLOAT, ["n"]), "k": (INT, [1])}, {"x": floats(3), "k": ints(4)}),
+        (
+            "Slice",
+            {"x": (FLOAT, ["n"]), **{n: (INT, [1]) for n in ("first", "last", "axes", "step")}},
+            {"x": floats(3), "first": ints(0), "last": ints(3), "axes": ints(0), "step": ints(0)},
+        ),
+        (
+            "Range",
+            {n: (INT, []) for n in "abc"},
+            {"a": np.array(0), "b": np.array(3), "c": np.array(0)},
+        ),
+        (
+            "Range",
+            {n: (FLOAT, []) for n in "abc"},
+            {n: np.float32(v) for n, v in {"a": 0, "b": 3, "c": 0}.items()},
+        ),
+    ],
+)
+def test_numbers_of_a_run_that_no_result_has(
+    operator: str, declared: Declared, feeds: dict[str, np.ndarray]
+) -> None:
+    outputs = ["y", "i"] if operator == "TopK" else ["y"]
+    compiled = build(from_onnx(model_of([node(operator, list(declared), outputs)], declared)))
+    with pytest.raises(RelayError, match="do not fit"):
+        compiled.run(None, dict(feeds))
 
 
 @pytest.mark.parametrize(

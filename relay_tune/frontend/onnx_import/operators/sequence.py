@@ -25,6 +25,7 @@ from relay_tune.frontend.onnx_import.operators.sequence_parts import (
 )
 from relay_tune.frontend.onnx_import.operators.split import parts_of_sizes
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
 from relay_tune.frontend.onnx_import.sequences import (
     NOTHING,
     as_list,
@@ -57,13 +58,21 @@ def _known_place(position: Expr, length: int) -> int:
     return index % length
 
 
-def _place(build: Builder, position: Expr, sequence: Expr) -> Expr:
-    """A position in a list that may count from its end, as an int32 scalar from the front."""
-    index = cast_to(build, build.call("reshape", position, newshape=()), "int32")
-    if is_known(position) and known_integer(position, "the position") >= 0:
-        return index
-    behind = build.call("add", index, called("length", TensorType((), "int32"), sequence))
-    return build.call("where", build.call("less", index, build.like(0, index)), behind, index)
+def _place(build: Builder, position: Expr, sequence: Expr, *, behind: bool = False) -> Expr:
+    """A position in a list that may count from its end, as an int32 scalar from the front.
+
+    It is read from a vector of positions, so that one out of range is an error that names the
+    node. `behind` allows that behind the last element, before which negative ones count.
+    """
+    index = cast_to(build, build.call("reshape", position, newshape=()), "int64")
+    length = cast_to(build, called("length", TensorType((), "int32"), sequence), "int64")
+    if behind:
+        one = build.constant(1)
+        length = build.call("add", length, one)
+        is_negative = build.call("less", index, build.constant(0))
+        index = build.call("where", is_negative, build.call("subtract", index, one), index)
+    numbers = range_at_run_time(build, build.constant(0), length)
+    return cast_to(build, build.call("take", numbers, index, axis=0, mode="raise"), "int32")
 
 
 def _joined(build: Builder, fields: Sequence[Expr]) -> Tuple:
@@ -131,7 +140,7 @@ def _inserted(build: Builder, sequence: Expr, value: Expr, position: Expr | None
     if position is None:
         return called("concat", type_, elements, cons(build, value, made("Nil", type_)))
     value = converted(build, value, inner_type(type_))
-    return called("insert", type_, elements, _place(build, position, elements), value)
+    return called("insert", type_, elements, _place(build, position, elements, behind=True), value)
 
 
 def _tensor_element(type_: Type) -> TensorType:

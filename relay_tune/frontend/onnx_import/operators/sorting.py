@@ -15,7 +15,7 @@ from relay_tune.frontend.onnx_import.build import (
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
-from relay_tune.frontend.onnx_import.operators.open_slice import Bounds, open_slice
+from relay_tune.frontend.onnx_import.operators.open_slice import OPEN_END, Bounds, open_slice
 from relay_tune.frontend.onnx_import.operators.reshape import reshape_like_source
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.run_time_axes import axis_in_the_middle
@@ -42,7 +42,7 @@ def translate_topk(node: OnnxNode, build: Builder) -> list[Expr | None]:
         kept = count if known else 0  # 0: all of them
         found = build.call("topk", data, k=kept, **options)
         return [build.item(found, 0), build.item(found, 1)]
-    given = cast_to(build, node.input(1), "int64")
+    given = _too_many_if_negative(build, cast_to(build, node.input(1), "int64"))
     found = build.call("dyn.topk", data, given, **options)
     shape = [count if index == axis else dim for index, dim in enumerate(shape_of(data))]
     both = (build.with_shape(build.item(found, index), shape) for index in (0, 1))
@@ -61,6 +61,12 @@ def _count(node: OnnxNode, build: Builder) -> Dim:
     if len(counts) != 1:
         raise ModelError(f"the input k must be one integer, but has {len(counts)} elements.")
     return counts[0]
+
+
+def _too_many_if_negative(build: Builder, count: Expr) -> Expr:
+    """A count that ends the run in an error where it is negative, which dyn.topk takes for all."""
+    is_negative = build.call("less", count, build.like(0, count))
+    return build.call("where", is_negative, build.like(OPEN_END, count), count)
 
 
 def _nothing(build: Builder, data: Expr, axis: int) -> list[Expr | None]:

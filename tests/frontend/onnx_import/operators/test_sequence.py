@@ -13,7 +13,7 @@ from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_he
 from onnx.reference import ReferenceEvaluator
 
 import relay_tune as rt
-from relay_tune.errors import InputError, UnsupportedOperatorError
+from relay_tune.errors import InputError, RelayError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
@@ -106,6 +106,29 @@ def test_a_sequence_as_input(
     }
     content = [node(operator, ["s", *others], ["y"], **attributes)]
     check(model(content, OPEN | inputs, {"y": ANY_SEQUENCE}), {"s": ROWS, **others})
+
+
+@pytest.mark.parametrize("operator", ["SequenceAt", "SequenceErase", "SequenceInsert"])
+def test_a_position_outside_of_a_sequence_is_an_error_at_the_node(operator: str) -> None:
+    others = {"x": floats(5, 3)} if operator == "SequenceInsert" else {}
+    inputs = {name: tensor("m", 3) for name in others} | {"i": tensor(kind=INT64)}
+    result = {"y": ANY if operator == "SequenceAt" else ANY_SEQUENCE}
+    content = model([node(operator, ["s", *others, "i"], ["y"])], OPEN | inputs, result)
+    compiled, allowed = rt.build(from_onnx(content)), len(ROWS) - 1 + len(others)
+    for position in range(-len(ROWS), allowed + 1):
+        (found,) = compiled.run(None, {"s": ROWS, **others, "i": np.array(position)})
+        wanted: Any = list(ROWS)
+        match operator:
+            case "SequenceAt":
+                wanted = wanted[position]
+            case "SequenceErase":
+                del wanted[position]
+            case _:
+                wanted.insert(position, others["x"])
+        same(found, wanted)
+    for position in (-len(ROWS) - 1, allowed + 1):
+        with pytest.raises(RelayError, match=f"node 'y' .{operator}. is out of range"):
+            compiled.run(None, {"s": ROWS, **others, "i": np.array(position)})
 
 
 def test_elements_are_stacked() -> None:
