@@ -18,6 +18,11 @@ from relay_tune.frontend.onnx_import.types import integer_range, is_integer
 from relay_tune.ir.expr import Constant, Expr
 from relay_tune.typing.relations.quantization import STORED
 
+QUANTIZE_FINITE = (
+    "What it is a scale of had infinities in it, as masks of attention have: leave such nodes out "
+    "(nodes_to_exclude of onnxruntime's quantizer), or limit the masks, and quantize again."
+)
+
 
 def real_numbers(
     build: Builder, data: Expr, scale: Expr, zero: Expr | None, axis: int = -1
@@ -56,7 +61,7 @@ def check_scale(scale: Expr, *, divides: bool = False) -> None:
         return
     values = scale.data.astype(np.float64)
     if not np.isfinite(values).all():
-        raise ModelError("a scale is infinite or no number.", remedy=QUANTIZE_AGAIN)
+        raise ModelError("a scale is infinite or no number.", remedy=QUANTIZE_FINITE)
     if divides and values.size and not values.any():
         raise ModelError("the scale that data are divided by is 0.", remedy=QUANTIZE_AGAIN)
 

@@ -155,3 +155,64 @@ def test_numbers_of_a_whole_spectrum(node_model: NodeModel, length: int, parts: 
     result = rt.build(from_onnx(model))(data)
     assert (result.dtype, result.shape) == (np.float32, (3, length, 2))
     np.testing.assert_allclose(result, np.stack([wanted.real, wanted.imag], axis=2), atol=2e-5)
+
+
+def open_spectrum(length: str | int | None, **attributes: int) -> onnx.ModelProto:
+    """DFT along axis 1 of x: (batch, bins, 2); `length` is a number, an input, or left out."""
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", "bins", 2])]
+    weights = [onnx.numpy_helper.from_array(np.array(1), "axis")]
+    if isinstance(length, int):
+        weights.append(onnx.numpy_helper.from_array(np.array(length), "length"))
+    elif length:
+        inputs.append(helper.make_tensor_value_info("length", TensorProto.INT64, []))
+    node = helper.make_node("DFT", ["x", "length" if length else "", "axis"], ["y"], **attributes)
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph([node], "g", inputs, [result], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+def test_numbers_of_a_whole_spectrum_of_open_length() -> None:
+    compiled = rt.build(from_onnx(open_spectrum(None, inverse=1)))
+    for length in (1, 7, 10):
+        data = floats(2, length, 2)
+        wanted = np.fft.ifft(data[..., 0].astype(complex) + 1j * data[..., 1], axis=1)
+        found = compiled(data)
+        np.testing.assert_allclose(found, np.stack([wanted.real, wanted.imag], 2), atol=1e-6)
+
+
+@pytest.mark.parametrize("length", [None, 9, 12, "input"])
+def test_real_numbers_of_a_half_spectrum_of_open_length(length: int | str | None) -> None:
+    compiled = rt.build(from_onnx(open_spectrum(length, inverse=1, onesided=1)))
+    for bins, asked in ((2, 2), (5, 9), (6, 10), (7, 9), (4, 10)):
+        data, feeds = floats(2, bins, 2), {}
+        wanted_length = length if isinstance(length, int) else 2 * (bins - 1)
+        if length == "input":
+            wanted_length, feeds = asked, {"length": np.array(asked)}
+        half = data[..., 0].astype(complex) + 1j * data[..., 1]
+        (found,) = compiled.run(None, {"x": data, **feeds})
+        wanted = np.fft.irfft(half, wanted_length, axis=1)
+        assert found.shape == (2, wanted_length, 1)
+        np.testing.assert_allclose(found[..., 0], wanted, atol=1e-6)
+
+
+def test_frames_under_a_window_that_is_computed() -> None:
+    inputs = [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", "n", 1]),
+        helper.make_tensor_value_info("window", TensorProto.FLOAT, [8]),
+    ]
+    step = onnx.numpy_helper.from_array(np.array(4), "step")
+    nodes = [
+        helper.make_node("Mul", ["window", "window"], ["square"]),
+        helper.make_node("STFT", ["x", "step", "square"], ["y"]),
+    ]
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph(nodes, "g", inputs, [result], [step])
+    opsets = [helper.make_opsetid("", 17)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    compiled, window = rt.build(from_onnx(model)), floats(8)
+    for count in (8, 30):
+        x = floats(2, count, 1)
+        frames = [x[:, at : at + 8, 0] * window**2 for at in range(0, count - 7, 4)]
+        wanted = np.fft.rfft(np.stack(frames, 1), axis=2)
+        found = compiled(x, window)
+        np.testing.assert_allclose(found, np.stack([wanted.real, wanted.imag], 3), atol=1e-5)
