@@ -52,14 +52,25 @@ def selected_axes(build: Builder, axes: Expr, rank: int) -> Expr:
 
 
 def axis_matrix(build: Builder, axes: Expr, rank: int) -> Expr:
-    """Which of `rank` axes (columns) each element of `axes` (rows) names, bool."""
-    axes = int64_vector(build, axes)
-    negative = build.call("less", axes, build.like(0, axes))
-    from_front = build.call(
-        "where", negative, build.call("add", axes, build.like(rank, axes)), axes
-    )
-    column = build.call("expand_dims", from_front, axis=1)
-    return build.call("equal", column, _numbers(build, rank))
+    """Which of `rank` axes (columns) each element of `axes` (rows) names, bool.
+
+    The run ends in an error at an axis that there is not.
+    """
+    numbers = _numbers(build, rank)
+    from_front = build.call("take", numbers, int64_vector(build, axes), axis=0, mode="raise")
+    return build.call("equal", build.call("expand_dims", from_front, axis=1), numbers)
+
+
+def checked_below(build: Builder, values: Expr, bound: Expr) -> Expr:
+    """Integers as int64; the run ends in an error where one is not in [0, bound).
+
+    They are read from a vector that has as many elements as the bound, an int64 scalar, says.
+    """
+    wide = values if dtype_of(values) == "int64" else build.call("cast", values, dtype="int64")
+    is_negative = build.call("less", wide, build.constant(0))
+    index = build.call("where", is_negative, bound, wide)
+    numbers = range_at_run_time(build, build.constant(0), bound)
+    return build.call("take", numbers, index, axis=0, mode="raise")
 
 
 def sizes_with_ones(build: Builder, sizes: Expr, selected: Expr) -> Expr:

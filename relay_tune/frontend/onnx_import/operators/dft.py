@@ -41,6 +41,8 @@ def translate_dft(node: OnnxNode, build: Builder) -> Expr:
     length = _length(node, build, data, axis)
     if isinstance(length, int):
         data = _resized(build, data, axis, length)
+    elif length != shape_of(data)[axis] or isinstance(length, UnknownDim):
+        data = _of_given_length(node, build, data, axis, length)
     order = (*(position for position in range(rank - 1) if position != axis), axis, rank - 1)
     back = tuple(int(position) for position in np.argsort(order))
     moved = build.call("transpose", data, axes=order)
@@ -67,6 +69,7 @@ def _real_inverse(node: OnnxNode, build: Builder, data: Expr, axis: int) -> Expr
     real, imaginary = _parts(build, build.call("transpose", data, axes=order))
     if imaginary is None:
         raise ModelError("a half spectrum must be complex.")
+    tables: Sequence[Expr]
     if isinstance(length, int):
         dtype = dtype_of(real)
         tables = [build.constant(table, dtype) for table in _real_tables(length)]
@@ -154,11 +157,21 @@ def _transformed_axis(node: OnnxNode, rank: int) -> int:
 
 
 def _length(node: OnnxNode, build: Builder, data: Expr, axis: int) -> Dim:
-    """How many elements are transformed; that of the axis where only a run knows it."""
+    """How many elements are transformed, `?` where only a run knows it."""
     given, length = node.optional(1), shape_of(data)[axis]
-    if given is not None and known_dims(build, given) != (length,):
-        length = known_integer(given, "the input dft_length")
+    if given is not None:
+        found = known_dims(build, given)
+        length = UNKNOWN if found is None else found[0]
     return checked_length(length) if isinstance(length, int) else length
+
+
+def _of_given_length(node: OnnxNode, build: Builder, data: Expr, axis: int, length: Dim) -> Expr:
+    """`data` cut or filled to a length that the node is given when it runs."""
+    given = node.optional(1)
+    if given is None:
+        return data
+    number = cast_to(build, build.call("reshape", given, newshape=()), "int64")
+    return _resized(build, data, axis, length, lambda: number)
 
 
 def checked_length(length: int) -> int:

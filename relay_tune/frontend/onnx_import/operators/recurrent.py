@@ -20,6 +20,7 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.open_sizes import (
     Size,
     are_known,
+    axis_size,
     dims_of,
     filled_to_sizes,
     is_zero,
@@ -36,6 +37,7 @@ from relay_tune.frontend.onnx_import.operators.recurrent_cells import (
 )
 from relay_tune.frontend.onnx_import.operators.reshape import reshape_to
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.run_time_axes import checked_below
 from relay_tune.ir.expr import Constant, Expr
 from relay_tune.quick_dataclass import dataclass
 
@@ -97,6 +99,9 @@ def _sequence(node: OnnxNode, build: Builder, batch_first: bool) -> _Sequence:
     lengths = node.optional(4)
     if isinstance(steps, int) and isinstance(lengths, Constant) and np.all(lengths.data == steps):
         lengths = None
+    if lengths is not None and not isinstance(lengths, Constant):
+        limit = build.call("add", axis_size(build, data, 0), build.constant(1))
+        lengths = build.once(checked_below(build, lengths, limit))
     return _Sequence(data, steps, batch, lengths, batch_first)
 
 

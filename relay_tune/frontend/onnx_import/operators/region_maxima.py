@@ -9,10 +9,11 @@ import numpy as np
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import positions
+from relay_tune.frontend.onnx_import.open_sizes import axis_size, positions
 from relay_tune.frontend.onnx_import.operators.activation import scaled, shifted
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.windows import checked_numbers
+from relay_tune.frontend.onnx_import.run_time_axes import checked_below
 from relay_tune.ir.expr import Expr
 
 
@@ -31,7 +32,7 @@ def translate_max_roi_pool(node: OnnxNode, build: Builder) -> Expr:
         raise ModelError("expects images [batch, channels, height, width] and regions [n, 5].")
     cells = checked_numbers(node.integers("pooled_shape"), 2, "pooled_shape", 1)
     scale = node.number("spatial_scale", 1.0)
-    examples = build.call("cast", _column(build, regions, 0), dtype="int64")
+    examples = checked_below(build, _column(build, regions, 0), axis_size(build, data, 0))
     found = build.call("take", data, examples, axis=0)
     lowest = build.like(-np.inf, data)
     for axis, count in ((2, cells[0]), (3, cells[1])):

@@ -16,7 +16,7 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.open_sizes import axis_size
 from relay_tune.frontend.onnx_import.operators.activation import scaled, shifted
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
-from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
+from relay_tune.frontend.onnx_import.run_time_axes import checked_below, range_at_run_time
 from relay_tune.ir.expr import Expr
 from relay_tune.quick_dataclass import dataclass
 
@@ -79,7 +79,8 @@ def _values(
     image = build.call("transpose", data, axes=(1, 0, 2, 3))
     flat = build.call("reshape", image, newshape=(static_dim(shape_of(data)[1]), -1))
     area = build.call("multiply", height, width)
-    start = build.call("multiply", cast_to(build, examples, "int64"), area)
+    image_of = checked_below(build, examples, axis_size(build, data, 0))
+    start = build.call("multiply", image_of, area)
     start = build.call("expand_dims", start, axis=1, num_newaxis=4)
     parts = []
     for row, row_weight in _taps(build, samples[0], height, 3):

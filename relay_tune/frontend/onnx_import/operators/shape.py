@@ -31,6 +31,7 @@ from relay_tune.frontend.onnx_import.operators.reshape import (
 from relay_tune.frontend.onnx_import.operators.split import translate_split
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.run_time_axes import (
+    checked_below,
     int64_vector,
     other_sizes,
     reshaped_at_run_time,
@@ -248,6 +249,8 @@ def translate_reverse_sequence(node: OnnxNode, build: Builder) -> Expr:
     if sorted((time, batch)) != [0, 1]:
         raise ModelError("time_axis and batch_axis must be 0 and 1, or 1 and 0.")
     data, lengths = node.input(0), node.input(1)
+    limit = build.call("add", axis_size(build, data, time), build.constant(1))
+    lengths = checked_below(build, lengths, limit)
     return build.call("reverse_sequence", data, lengths, seq_axis=time, batch_axis=batch)
 
 

@@ -72,11 +72,12 @@ def ends_of_sizes(build: Builder, data: Expr, axis: int, given: Expr) -> tuple[E
 
 def _parts(build: Builder, data: Expr, axis: int, sizes: Sequence[Dim]) -> list[Expr]:
     """Parts of sizes that are numbers or follow from sizes of inputs."""
-    total, none = shape_of(data)[axis], (0,)
+    total = shape_of(data)[axis]
+    nothing: Dim = 0
     wrong = any(isinstance(size, int) and size < 0 for size in sizes)
     if wrong or not sizes or is_equal(reduce(add, sizes), total) == 0:
         raise ModelError(f"the sizes {shape_text(tuple(sizes))} do not add up to {total}.")
-    ends = [reduce(add, sizes[:index], *none) for index in range(len(sizes) + 1)]
+    ends = [reduce(add, sizes[:index], nothing) for index in range(len(sizes) + 1)]
     if ends[-1] != total:
         shape = list(shape_of(data))
         shape[axis] = ends[-1]
