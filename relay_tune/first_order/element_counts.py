@@ -11,25 +11,15 @@ A primitive checks it when it runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import reduce
+from collections.abc import Iterator
 
 from relay_tune.first_order.kinds import tensors_of, type_of
 from relay_tune.ir.dim import UNKNOWN, Dim
-from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, product
-from relay_tune.ir.expr import Call, Expr, Function
+from relay_tune.ir.expr import Call, Function
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
-from relay_tune.ir.types import TensorType
 from relay_tune.op.lower import composed_function
-from relay_tune.op.nn.convolution import ConvAttributes
-from relay_tune.op_rules.matching import RESHAPES, attributes_of
-from relay_tune.typing.layout import logical_dims
-
-KEEP_ELEMENTS = (
-    *RESHAPES, "layout_transform", "split", "nn.depth_to_space", "nn.space_to_depth",
-)  # fmt: skip
-"""The operators whose results together have the elements of the first argument."""
+from relay_tune.op_rules.matching import attributes_of
 
 Counts = tuple[Dim, Dim]
 """Two numbers of elements."""
@@ -45,44 +35,10 @@ def _counts(function: Function) -> Iterator[Counts]:
     for node in post_order(function.body):
         if not isinstance(node, Call) or not isinstance(node.callee, Operator):
             continue
-        operator, attributes = node.callee, attributes_of(node)
-        if isinstance(attributes, ConvAttributes) and attributes.groups > 1:
-            yield _channels(node, attributes)
-        if operator.name in KEEP_ELEMENTS:
-            yield _count(node.arguments[0]), _count(node)
-        elif operator.name == "nn.space_to_batch_nd":
-            yield _padded_count(node, attributes.paddings), _count(node)
-        elif operator.name == "nn.batch_to_space_nd":
-            yield _images(node, attributes.block_shape)
+        operator = node.callee
+        if operator.element_counts is not None:
+            inputs = [tensor for each in node.arguments for tensor in tensors_of(type_of(each))]
+            outputs = list(tensors_of(type_of(node)))
+            yield operator.element_counts(attributes_of(node), inputs, outputs)
         elif operator.compute is None and operator.composition is not None:
             yield from _counts(composed_function(node, operator, operator.composition))
-
-
-def _count(node: Expr) -> Dim:
-    """The number of elements of a tensor, or of all in a tuple."""
-    return reduce(add, (product(tensor.shape) for tensor in tensors_of(type_of(node))))
-
-
-def _padded_count(node: Call, paddings: Sequence[tuple[int, int]]) -> Dim:
-    """The number of elements that nn.space_to_batch_nd divides into blocks."""
-    shape = list(_data(node).shape)
-    for axis, pair in enumerate(paddings, start=1):
-        shape[axis] = add(shape[axis], sum(pair))
-    return product(shape)
-
-
-def _images(node: Call, blocks: Sequence[int]) -> Counts:
-    """The images that nn.batch_to_space_nd makes blocks of, and those in the blocks."""
-    (result,) = tensors_of(type_of(node))
-    return _data(node).shape[0], product((result.shape[0], *blocks))
-
-
-def _channels(node: Call, attributes: ConvAttributes) -> Counts:
-    """The channels of the data of a convolution, and those that are in groups."""
-    channels = logical_dims(_data(node), attributes.data_layout)["C"]
-    return channels, multiply(floor_divide(channels, attributes.groups), attributes.groups)
-
-
-def _data(node: Call) -> TensorType:
-    (data,) = tensors_of(type_of(node.arguments[0]))
-    return data

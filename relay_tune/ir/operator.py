@@ -15,7 +15,7 @@ from relay_tune.errors import InputError, RelayError
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Attributes, Call, Expr
 from relay_tune.ir.operator_table import OPERATORS
-from relay_tune.ir.types import Type
+from relay_tune.ir.types import TensorType, Type
 from relay_tune.quick_dataclass import dataclass
 
 
@@ -84,6 +84,10 @@ OtherFactor = Callable[[Any], str]
 """other_factor(attributes) -> the type that what a product multiplies by the result may be rounded
 to; empty where it keeps all of its digits."""
 
+ElementCounts = Callable[[Any, Sequence[TensorType], Sequence[TensorType]], tuple[Dim, Dim]]
+"""element_counts(attributes, tensors of the arguments, tensors of the result) -> two numbers of
+elements that must be equal, which symbolic sizes may not tell."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Operator(Expr):
@@ -102,6 +106,7 @@ class Operator(Expr):
         composition: the same meaning in simpler operators, used by the simplification passes.
         stateful: True when two calls with equal inputs may differ (never merged or removed).
         other_factor: for weights: what may become of the data that a product multiplies by them.
+        element_counts: numbers of elements that are compared at run time where sizes are symbolic.
         documentation: what it computes, in sentences.
     """
 
@@ -116,6 +121,7 @@ class Operator(Expr):
     composition: Composition | None = None
     stateful: bool = False
     other_factor: OtherFactor | None = None
+    element_counts: ElementCounts | None = None
     documentation: str = field(default="")
 
     def __repr__(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, define
+from relay_tune.op.element_counts import kept_elements
 from relay_tune.op.elements import Array, integer_shape, load_at, moved
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Scalar, Tensor, binary, select
@@ -163,5 +164,6 @@ split = define(
     attributes=SplitAttributes,
     compute=_split,
     reference=_split_reference,
+    element_counts=kept_elements,
     documentation="A tuple of the parts of the data along an axis.",
 )

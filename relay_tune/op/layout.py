@@ -6,6 +6,7 @@ from typing import Any
 
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, define
+from relay_tune.op.element_counts import kept_elements
 from relay_tune.op.elements import Array, integer_shape
 from relay_tune.op.layout_arrays import as_stored, as_whole
 from relay_tune.op.layout_indices import letter_positions, letter_sizes, load_at, whole
@@ -142,6 +143,7 @@ layout_transform = define(
     attributes=LayoutTransformAttributes,
     compute=_layout_transform,
     reference=_layout_transform_reference,
+    element_counts=kept_elements,
     documentation="The same elements stored in another layout.",
 )
 depth_to_space = define(
@@ -152,6 +154,7 @@ depth_to_space = define(
     attributes=DepthToSpaceAttributes,
     compute=_depth_to_space,
     reference=_depth_to_space_reference,
+    element_counts=kept_elements,
     documentation="Channels spread over squares of block_size x block_size positions.",
 )
 space_to_depth = define(
@@ -162,5 +165,6 @@ space_to_depth = define(
     attributes=SpaceToDepthAttributes,
     compute=_space_to_depth,
     reference=_space_to_depth_reference,
+    element_counts=kept_elements,
     documentation="Squares of block_size x block_size positions gathered into channels.",
 )

@@ -9,6 +9,7 @@ import numpy as np
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, define
 from relay_tune.ir.types import TensorType
+from relay_tune.op.element_counts import kept_elements
 from relay_tune.op.elements import Array, integer_shape, moved
 from relay_tune.op.reshape_index import reshaped_tensor
 from relay_tune.quick_dataclass import dataclass
@@ -145,6 +146,7 @@ reshape = define(
     attributes=ReshapeAttributes,
     compute=reshape_computation,
     reference=_reshape_reference,
+    element_counts=kept_elements,
     documentation="The same elements, in row-major order, in another shape.",
 )
 reshape_like = define(
@@ -155,6 +157,7 @@ reshape_like = define(
     attributes=ReshapeLikeAttributes,
     compute=reshape_computation,
     reference=_reshape_like_reference,
+    element_counts=kept_elements,
     documentation="The elements of data, with a range of axes reshaped as in shape_like.",
 )
 transpose = define(
@@ -175,6 +178,7 @@ squeeze = define(
     attributes=SqueezeAttributes,
     compute=reshape_computation,
     reference=_squeeze_reference,
+    element_counts=kept_elements,
     documentation="The same elements without axes of size 1.",
 )
 expand_dims = define(
@@ -185,5 +189,6 @@ expand_dims = define(
     attributes=ExpandDimsAttributes,
     compute=reshape_computation,
     reference=_expand_dims_reference,
+    element_counts=kept_elements,
     documentation="The same elements with new axes of size 1.",
 )

@@ -28,6 +28,21 @@ def counts(params: str, body: str) -> list[tuple[str, str]]:
         (ROOMS, "split(%a, indices_or_sections=2, axis=1)", []),
         (ROOMS, "split(%a, indices_or_sections=[1, 3], axis=2)", []),
         (ROOMS, "reshape(%a, newshape=[0, 2, -1])", []),
+        (
+            "%a: Tensor[(1, c, 5, 5), float32], %w: Tensor[(c, 2, 3, 3), float32]",
+            "nn.conv2d_transpose(%a, %w, groups=2)",
+            [("s0", "2 * (s0 // 2)")],
+        ),
+        (
+            "%a: Tensor[(b, 4, 4, 1), float32]",
+            "nn.batch_to_space_nd(%a, block_shape=[2, 2], crops=[[0, 0], [0, 0]])",
+            [("s0", "4 * (s0 // 4)")],
+        ),
+        (
+            "%a: Tensor[(1, h, 1), float32]",
+            "nn.space_to_batch_nd(%a, block_shape=[2], paddings=[[1, 0]])",
+            [("s0 + 1", "2 * ((s0 + 1) // 2)")],
+        ),
     ],
 )
 def test_counts(params: str, body: str, wanted: list[tuple[str, str]]) -> None:

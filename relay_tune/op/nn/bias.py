@@ -8,6 +8,7 @@ from typing import Any
 
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, define
+from relay_tune.op.element_counts import kept_elements
 from relay_tune.op.elements import Array, normalized_axis
 from relay_tune.op.layout_indices import compute_elements, quotient, remainder
 from relay_tune.quick_dataclass import dataclass
@@ -76,5 +77,6 @@ batch_flatten = define(
     kind=FusionKind.INJECTIVE,
     compute=_batch_flatten,
     reference=_batch_flatten_reference,
+    element_counts=kept_elements,
     documentation="All axes but the first joined into one.",
 )

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 
+from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim_arithmetic import floor_divide, multiply
 from relay_tune.ir.expr import ABSENT_FROM_KEYS, Attributes
 from relay_tune.ir.operator import FusionKind, Operator, define
+from relay_tune.ir.types import TensorType
 from relay_tune.op.another_name import another_name
 from relay_tune.op.nn.convolution_computation import convolution, convolution_reference
 from relay_tune.op.spatial_attributes import by_spatial_axes
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.typing.layout import logical_dims
 from relay_tune.typing.relations.convolution import conv as conv_relation
 
 
@@ -57,6 +62,14 @@ Conv1DAttributes, Conv2DAttributes, Conv3DAttributes = by_spatial_axes(ConvAttri
 _, BlockedConv2DAttributes, _ = by_spatial_axes(BlockedConvAttributes)
 
 
+def grouped_channels(
+    attributes: ConvAttributes, inputs: Sequence[TensorType], outputs: Sequence[TensorType]
+) -> tuple[Dim, Dim]:
+    """The channels of the data, and those that are in groups."""
+    channels = logical_dims(inputs[0], attributes.data_layout)["C"]
+    return channels, multiply(floor_divide(channels, attributes.groups), attributes.groups)
+
+
 def _conv(name: str, rank: int, attributes: type[ConvAttributes]) -> Operator:
     return define(
         name=name,
@@ -66,6 +79,7 @@ def _conv(name: str, rank: int, attributes: type[ConvAttributes]) -> Operator:
         attributes=attributes,
         compute=convolution,
         reference=convolution_reference,
+        element_counts=grouped_channels,
         documentation=(
             f"Convolution (cross-correlation) over {rank} spatial axes: each element of the "
             "result is the sum over the input channels of its group and over the elements "

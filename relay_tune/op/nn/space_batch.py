@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim_arithmetic import add, product
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, define
+from relay_tune.ir.types import TensorType
 from relay_tune.op.elements import Array, number
 from relay_tune.op.layout_indices import compute_elements, quotient, remainder
 from relay_tune.op.nn.windows import conjunction, pad_axes
@@ -93,6 +96,16 @@ def _unraveled(index: Scalar, sizes: Sequence[int]) -> list[Scalar]:
     return found[::-1]
 
 
+def _padded_elements(
+    attributes: SpaceToBatchAttributes, inputs: Sequence[TensorType], outputs: Sequence[TensorType]
+) -> tuple[Dim, Dim]:
+    """The elements that are divided into blocks, and those of the result."""
+    shape = list(inputs[0].shape)
+    for axis, pair in enumerate(attributes.paddings, start=1):
+        shape[axis] = add(shape[axis], sum(pair))
+    return product(shape), product(outputs[0].shape)
+
+
 def _batch_to_space(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[Tensor]:
     data: Tensor = inputs[0]
     blocks = tuple(attributes.block_shape)
@@ -114,6 +127,13 @@ def _batch_to_space(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]
         return data[(batch, *positions, *axes[1 + len(blocks) :])]
 
     return [compute_elements("batch_to_space", types[0].shape, element)]
+
+
+def _samples(
+    attributes: BatchToSpaceAttributes, inputs: Sequence[TensorType], outputs: Sequence[TensorType]
+) -> tuple[Dim, Dim]:
+    """The samples that become blocks, and those that the blocks are made of."""
+    return inputs[0].shape[0], product((outputs[0].shape[0], *attributes.block_shape))
 
 
 def _space_to_batch_reference(attributes: SpaceToBatchAttributes, data: Array) -> Array:
@@ -178,6 +198,7 @@ space_to_batch_nd = define(
     attributes=SpaceToBatchAttributes,
     compute=_space_to_batch,
     reference=_space_to_batch_reference,
+    element_counts=_padded_elements,
     documentation="Each place in a block, of all blocks, becomes a sample of its own.",
 )
 
@@ -189,6 +210,7 @@ batch_to_space_nd = define(
     attributes=BatchToSpaceAttributes,
     compute=_batch_to_space,
     reference=_batch_to_space_reference,
+    element_counts=_samples,
     documentation="The inverse of nn.space_to_batch_nd.",
 )
 

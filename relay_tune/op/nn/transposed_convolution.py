@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relay_tune.ir.operator import FusionKind, Operator, define
-from relay_tune.op.nn.convolution import ConvAttributes
+from relay_tune.op.nn.convolution import ConvAttributes, grouped_channels
 from relay_tune.op.nn.transposed_convolution_computation import (
     convolution_transpose,
     convolution_transpose_reference,
@@ -42,6 +42,7 @@ def _conv_transpose(rank: int, attributes: type[ConvTransposeAttributes]) -> Ope
         attributes=attributes,
         compute=convolution_transpose,
         reference=convolution_transpose_reference,
+        element_counts=grouped_channels,
         documentation=(
             f"Transposed convolution over {rank} spatial axes: each element of the data adds "
             "its product with the window to the result, at its place times the stride."
