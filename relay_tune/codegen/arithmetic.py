@@ -40,17 +40,15 @@ class Arithmetic:
         if not is_symbolic(value):
             return literal_text(value, self.dtype, self.lanes)
         text = self._resized(self.writer.size(value))
-        if not self.lanes:
-            return text
-        first = self.writer.pure(f"insertelement {self.type} poison, i64 {text}, i64 0")
-        zeros = f"<{self.lanes} x i32> zeroinitializer"
-        return self.writer.pure(f"shufflevector {self.type} {first}, {self.type} poison, {zeros}")
+        return self.writer.spread(value_type(self.dtype), text, self.lanes) if self.lanes else text
 
     def _resized(self, size: str) -> str:
         """A size, of type i64, as a scalar of this element type."""
         element = value_type(self.dtype)
         if element == "i64":
             return size
+        if element == "i1":
+            return self.writer.pure(f"icmp ne i64 {size}, 0")
         instruction = "trunc" if element.startswith("i") else "sitofp"
         return self.writer.pure(f"{instruction} i64 {size} to {element}")
 

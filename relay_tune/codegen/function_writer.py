@@ -111,13 +111,13 @@ class FunctionWriter:
     def start_mask(self, active: int, lanes: int) -> str:
         """The mask of the first `active` lanes."""
         count = self.size(active)
-        kind = f"<{lanes} x i64>"
         numbers = ", ".join(f"i64 {lane}" for lane in range(lanes))
-        first = self._at_start(f"insertelement {kind} poison, i64 {count}, i64 0")
-        spread = self._at_start(
-            f"shufflevector {kind} {first}, {kind} poison, <{lanes} x i32> zeroinitializer"
-        )
-        return self._at_start(f"icmp slt {kind} <{numbers}>, {spread}")
+        spread = _spread(self._at_start, "i64", count, lanes)
+        return self._at_start(f"icmp slt <{lanes} x i64> <{numbers}>, {spread}")
+
+    def spread(self, element: str, text: str, lanes: int) -> str:
+        """A value of an LLVM type, no constant, in all lanes of a vector."""
+        return _spread(self.pure, element, text, lanes)
 
     def call(self, result: str, name: str, arguments: str, parameter_types: str) -> str:
         """The value of a call of a pure intrinsic, declared once in the module."""
@@ -199,6 +199,13 @@ class FunctionWriter:
         flat: list[str] = []
         _flatten(self.body, flat)
         return "\n".join(flat)
+
+
+def _spread(emit: Callable[[str], str], element: str, text: str, lanes: int) -> str:
+    kind = f"<{lanes} x {element}>"
+    first = emit(f"insertelement {kind} poison, {element} {text}, i64 0")
+    zeros = f"<{lanes} x i32> zeroinitializer"
+    return emit(f"shufflevector {kind} {first}, {kind} poison, {zeros}")
 
 
 def _flatten(lines: Lines, into: list[str]) -> None:

@@ -48,15 +48,10 @@ class VectorLanes:
         lanes = self.vector.lanes
         if value.lanes or not lanes:
             return value
-        kind = value_type(value.dtype, lanes)
         element = value_type(value.dtype)
         if not value.text.startswith("%"):
             return Value(f"splat ({element} {value.text})", value.dtype, lanes)
-        first = self.writer.pure(f"insertelement {kind} poison, {element} {value.text}, i64 0")
-        text = self.writer.pure(
-            f"shufflevector {kind} {first}, {kind} poison, <{lanes} x i32> zeroinitializer"
-        )
-        return Value(text, value.dtype, lanes)
+        return Value(self.writer.spread(element, value.text, lanes), value.dtype, lanes)
 
     def together(self, *values: Value) -> tuple[int, list[str]]:
         """Values with the same lanes: vectors if any of them is one."""
