@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,16 +15,6 @@ from relay_tune.runtime.dlpack import array_of_tensor
 from relay_tune.runtime.input_check import check_array, number_as
 
 _BYTE = ctypes.c_char
-
-
-def in_order(names: Sequence[str], values: Mapping[str, object]) -> list[object] | None:
-    """The values in the order of their names; None unless there is one for each name."""
-    if len(values) != len(names):
-        return None
-    try:
-        return [values[name] for name in names]
-    except KeyError:
-        return None
 
 
 def checked_array(

@@ -17,11 +17,10 @@ from relay_tune.copies import OfThisProcess
 from relay_tune.errors import InputError
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
-from relay_tune.runtime.call_inputs import in_order
 from relay_tune.runtime.describe import executable_html, executable_text
 from relay_tune.runtime.direct.call import DirectCall
 from relay_tune.runtime.donation import donated_rows
-from relay_tune.runtime.interpreter.inputs import arguments_by_name
+from relay_tune.runtime.interpreter.inputs import arguments_in_order
 from relay_tune.runtime.interpreter.python_values import to_python
 from relay_tune.runtime.native_calls import NativeCalls
 from relay_tune.runtime.node_args import NodeArg, chosen_outputs, node_args
@@ -74,10 +73,10 @@ class Executable(OfThisProcess, ABC):
         """The value of the program: an array, or a tuple of several; a program with data types
         gives their values.
 
-        Inputs are numpy arrays or tensors of other libraries, by position or by name; `threads` is
-        for this call. Results are new arrays, or those given as `out`, one or a list. An input that
-        is called `threads` or `out` takes the keyword for itself. Raises InputError if an input
-        does not fit, RelayError if the program fails.
+        Inputs are numpy arrays or tensors of other libraries, by position, by name, or as one dict
+        from names; `threads` is for this call. Results are new arrays, or those given as `out`, one
+        or a list. An input that is called `threads` or `out` takes the keyword for itself. Raises
+        InputError if an input does not fit, RelayError if the program fails.
         """
         if self._direct is not None and threads is None and out is None and not named:
             value = self._direct(inputs, self._threads)
@@ -161,13 +160,7 @@ class Executable(OfThisProcess, ABC):
 
     def _in_order(self, inputs: Sequence[object], named: Mapping[str, object]) -> Sequence[object]:
         """The inputs in order; InputError unless there is one value for each."""
-        if not named and len(inputs) == len(self._names):
-            return inputs
-        values = in_order(self._names, named) if not inputs else None
-        if values is not None:
-            return values
-        found = arguments_by_name(self._names, inputs, named)
-        return [found[name] for name in self._names]
+        return arguments_in_order(self._names, inputs, named)
 
     def _rows(self, donate: object) -> Mapping[str, int]:
         """The rows for each donated input; those of the last call where it donated the same."""

@@ -23,6 +23,7 @@ from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.op.elements import wide_dtype
+from relay_tune.runtime.interpreter.inputs import arguments_in_order
 from relay_tune.runtime.model import Model
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.training.checkpoint import read_checkpoint, write_checkpoint
@@ -201,21 +202,8 @@ class TrainingStep:
 
     def _batch(self, batch: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
         """The arrays by name; InputError unless each is there once."""
-        given, wanted = len(batch), self.program.batch
-        feeds: dict[str, object] = dict(zip(wanted, batch, strict=False)) | dict(named)
-        missing = [name for name in wanted if name not in feeds]
-        other = [name for name in feeds if name not in wanted]
-        if given > len(wanted) or missing or other:
-            raise InputError(
-                f"A batch of this step is {', '.join(wanted)}, but "
-                + (
-                    f"{', '.join(missing)} is missing."
-                    if missing
-                    else f"{', '.join(other) or f'{given} arrays'} were given."
-                ),
-                remedy="Give the inputs of the network and the target, in this order or by name.",
-            )
-        return feeds
+        names = self.program.batch
+        return dict(zip(names, arguments_in_order(names, batch, named), strict=True))
 
 
 def step(

@@ -4,7 +4,7 @@ import pytest
 
 from relay_tune.errors import InputError
 from relay_tune.ir.types import TensorType
-from relay_tune.runtime.call_inputs import address_of, checked_array, in_order
+from relay_tune.runtime.call_inputs import address_of, checked_array
 
 TYPE = TensorType((2, 3), "float32")
 A = np.ones((2, 3), np.float32)
@@ -45,12 +45,6 @@ def test_other_types_are_refused() -> None:
 def test_the_way_out_can_be_gone(value, name, remedy) -> None:
     with pytest.raises(InputError, match=f"help.*{remedy}"):
         checked_array(value, TYPE, name)
-
-
-def test_inputs_by_name_in_their_order() -> None:
-    assert in_order(["a", "b"], {"b": 1, "a": 2}) == [2, 1]
-    assert in_order(["a", "b"], {"b": 1, "c": 2}) is None
-    assert in_order(["a", "b"], {"a": 1}) is None
 
 
 @pytest.mark.parametrize(

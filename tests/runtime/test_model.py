@@ -11,6 +11,7 @@ from relay_tune.ir.expr import Function, Tuple, Var, constant
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import find_operator
 from relay_tune.ir.types import TensorType
+from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.model import Model
 
 WEIGHT = np.random.default_rng(3).standard_normal((5, 8)).astype("float32")
@@ -39,11 +40,26 @@ def assert_right(outputs: object, a: np.ndarray, b: np.ndarray) -> None:
     np.testing.assert_allclose(outputs[1], a @ WEIGHT.T + b, rtol=1e-5, atol=1e-5)
 
 
+LIMITS = MachineLimits(1, {"float32": 1e9}, (CacheLimit(1e6, 1e9),), 1e9)
+
+
 def test_positional_by_name_and_by_mapping(model: Model) -> None:
     a, b = arrays()
     assert_right(model(a, b), a, b)
     assert_right(model(a, b=b), a, b)
     assert_right(model.run({"b": b, "a": a}), a, b)
+
+
+def test_every_method_takes_a_mapping(model: Model) -> None:
+    a, b = arrays()
+    feeds = {"b": b, "a": a}
+    assert_right(model(feeds), a, b)
+    assert model.profile(feeds, limits=LIMITS).rows
+    assert model.trace(feeds, runs=1).events
+    assert model.benchmark(feeds, repeat=1, warmup=0).repeat == 1
+    assert model.repeat_seconds(feeds, runs=1) > 0
+    with pytest.raises(InputError, match="No value was given for: a"):
+        model.profile({"b": b})
 
 
 def test_each_call_gives_new_arrays(model: Model) -> None:

@@ -102,7 +102,7 @@ def test_arrays_that_do_not_fit_change_nothing() -> None:
     x, target = _stacked(range(3))
     flat = [each.reshape(-1, *each.shape[2:]) for each in (x, target)]
     order = rt.training.shuffled(18, 6, range(2))
-    with pytest.raises(rt.InputError, match="target is missing"):
+    with pytest.raises(rt.InputError, match="No value was given for: target"):
         step.run_many(x)
     with pytest.raises(rt.InputError):
         step.run_many(x, target[:2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -23,19 +24,36 @@ def bind_inputs(
 
     Raises InputError where a value is missing, given twice, unknown, or of the wrong type.
     """
-    arguments = arguments_by_name([var.name for var in function.params], positional, named)
+    arguments = arguments_in_order([var.name for var in function.params], positional, named)
     symbols: dict[Symbol, int] = {}
     return [
-        _checked(arguments[var.name], known_type(var), var.name, symbols) for var in function.params
+        _checked(value, known_type(var), var.name, symbols)
+        for var, value in zip(function.params, arguments, strict=True)
     ]
 
 
-def arguments_by_name(
+def arguments_in_order(
+    names: Sequence[str], positional: Sequence[object], named: Mapping[str, object]
+) -> Sequence[object]:
+    """One value for each of `names`; a mapping in place of them has all values by name.
+
+    Raises InputError where one is missing, given twice, or unknown.
+    """
+    match positional:
+        case [Mapping() as values] if not named:
+            positional, named = (), values
+    if not named and len(positional) == len(names):
+        return positional
+    if not positional and len(named) == len(names):
+        with suppress(KeyError):
+            return [named[name] for name in names]
+    arguments = _by_name(names, positional, named)
+    return [arguments[name] for name in names]
+
+
+def _by_name(
     names: Sequence[str], positional: Sequence[object], named: Mapping[str, object]
 ) -> dict[str, object]:
-    """One value for each of `names`; InputError where one is missing, given twice, or unknown."""
-    if not positional and len(named) == len(names) and all(map(named.__contains__, names)):
-        return dict(named)
     expected = f"The inputs are: {', '.join(names) or 'none'}."
     if len(positional) > len(names):
         raise InputError(

@@ -69,7 +69,7 @@ def interpret(
 
     Args:
         module: the program, with types or without.
-        inputs, named: the inputs, by position or by name.
+        inputs, named: the inputs, by position, by name, or as one dict from names.
         function: the function that is called.
         on_value: for debugging, is called with each expression that is no constant or name, and its
             value, and with each variable of a let or a pattern; a call in tail position is told of

@@ -178,9 +178,16 @@ def test_operator_and_constructor_as_values() -> None:
     assert isinstance(evaluate(Call(twice, (CONS, ONE))), ConstructorValue)
 
 
+def test_inputs_as_one_mapping() -> None:
+    x, y = Var("x"), Var("y")
+    pair = Module.from_function(Function((x, y), Tuple((x, y))))
+    assert interpret(pair, {"y": 2, "x": 1}) == (1, 2)
+
+
 @pytest.mark.parametrize(
     ("inputs", "named", "message"),
     [
+        (({},), {}, "No value was given for: x"),
         ((), {}, "No value was given for: x"),
         ((1, 2), {}, "2 inputs were given"),
         ((1,), {"x": 2}, "given twice"),
