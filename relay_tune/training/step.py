@@ -262,6 +262,13 @@ def step(
 
     if memory_limit is None or slices is not None:
         return made(program(1 if slices is None else whole_number(slices, "slices", 1)))
+    return _within_limit(program, made)
+
+
+def _within_limit(
+    program: Callable[[int], StepProgram], made: Callable[[StepProgram], TrainingStep]
+) -> TrainingStep:
+    """The step with as few slices as keep to its memory limit, or more that seem to be faster."""
     whole = program(1)
     batch = [param for param in whole.module.main.params if param.name in whole.batch]
     return slices_within_limit(

@@ -51,37 +51,45 @@ def translate_linear_attention(node: OnnxNode, build: Builder) -> list[Expr | No
     """What the query of each token finds, [batch, tokens, heads * size], and the last matrix."""
     if node.integer("state_window", 0):
         raise UnsupportedOperatorError("LinearAttention with state_window is not supported.")
+    tokens, past = _tokens(node, build), node.optional(3)
+    found, state = _rounds(build, tokens, _first_matrix(build, tokens, past))
+    moved = build.call("transpose", found, axes=(1, 0, 2, 3, 4))
+    joined = build.call("reshape", moved, newshape=(0, 0, -1))
     dtype = dtype_of(node.input(0))
-    tokens = _tokens(node, build)
-    steps, batch = (known_size(build, tokens.query, axis) for axis in (0, 1))
+    kept = dtype if past is None else dtype_of(past)
+    return [cast_to(build, joined, dtype), cast_to(build, state, kept)]
+
+
+def _first_matrix(build: Builder, tokens: _Tokens, past: Expr | None) -> Expr:
+    """The matrix before all tokens, [batch, heads of keys, size, width]: zeros without a past."""
     heads, size, width = (
         static_dim(shape_of(data)[axis])
         for data, axis in ((tokens.key, 2), (tokens.key, 4), (tokens.value, 4))
     )
-    past = node.optional(3)
-    if past is None:
-        state = filled_to_sizes(build, 0, dtype_of(tokens.key), (batch, heads, size, width))
-    else:
+    if past is not None:
         shape = (shape_of(tokens.query)[1], heads, size, width)
-        state = build.with_shape(widened_input(build, past), shape)
+        return build.with_shape(widened_input(build, past), shape)
+    batch = known_size(build, tokens.query, 1)
+    return filled_to_sizes(build, 0, dtype_of(tokens.key), (batch, heads, size, width))
+
+
+def _rounds(build: Builder, tokens: _Tokens, state: Expr) -> tuple[Expr, Expr]:
+    """What all tokens find, those first, and the matrix after the last one."""
+    count = known_size(build, tokens.query, 0)
+    if isinstance(count, int) and 0 < count <= WRITTEN_OUT:
+        rows = []
+        for index in range(count):
+            found, state = _step(build, tokens, build.constant(index), state)
+            rows.append(found)
+        return build.call("stack", build.tuple_of(rows), axis=0), state
 
     def step(number: Expr, carried: Sequence[Expr]) -> tuple[Sequence[Expr], Sequence[Expr]]:
         found, after = _step(build, tokens, number, carried[0])
         return [after], [found]
 
-    if isinstance(steps, int) and 0 < steps <= WRITTEN_OUT:
-        rows = []
-        for index in range(steps):
-            found, state = _step(build, tokens, build.constant(index), state)
-            rows.append(found)
-        stack = build.call("stack", build.tuple_of(rows), axis=0)
-    else:
-        (state,), (stack,) = collected_rounds(build, size_value(build, steps), [state], step)
-        stack = build.with_shape(stack, (shape_of(tokens.query)[0], *shape_of(stack)[1:]))
-    moved = build.call("transpose", stack, axes=(1, 0, 2, 3, 4))
-    joined = build.call("reshape", moved, newshape=(0, 0, -1))
-    kept = dtype if past is None else dtype_of(past)
-    return [cast_to(build, joined, dtype), cast_to(build, state, kept)]
+    (state,), (stack,) = collected_rounds(build, size_value(build, count), [state], step)
+    shape = (shape_of(tokens.query)[0], *shape_of(stack)[1:])
+    return build.with_shape(stack, shape), state
 
 
 def _tokens(node: OnnxNode, build: Builder) -> _Tokens:
