@@ -7,7 +7,8 @@ an unrolled tile into a kernel that loads each operand once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from relay_tune.codegen.size_writer import SizeWriter
@@ -62,7 +63,7 @@ class FunctionWriter:
         self._hoisted: dict[object, str] = {}
         self._count = 0
         self._started: dict[str, str] = {}
-        self.push_level()
+        self._push_level()
 
     def fresh(self, hint: str = "v") -> str:
         """A new local name."""
@@ -129,24 +130,46 @@ class FunctionWriter:
         self.lines.append(f"{label}:")
         self.block = label
 
-    def push_scope(self) -> None:
-        """Values named from here on are forgotten at `pop_scope` (they do not dominate)."""
-        self._scopes.append([])
+    def label(self, hint: str) -> str:
+        """A new name of a block."""
+        return self.fresh(hint).removeprefix("%")
 
-    def pop_scope(self) -> None:
-        """Forget the values of the innermost scope."""
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Code whose values are forgotten behind it: they do not dominate what follows."""
+        self._scopes.append([])
+        yield
         for number in self._scopes.pop():
             del self._known[number]
 
-    def push_level(self) -> None:
-        """Begin the body of a loop: later addresses may be hoisted to this place."""
+    def sides(self, condition: str, hint: str, *names: str) -> Iterator[str]:
+        """The sides of a branch in turn, each a block with a scope that its code is written in.
+
+        The first is done where the condition holds, the second, if there is one, where it does
+        not; both go on behind them.
+        """
+        label = self.label(hint)
+        yes, no = (f"%{label}.{name}" for name in (*names, "end")[:2])
+        self.line(f"br i1 {condition}, label {yes}, label {no}")
+        for name in names:
+            self.start_block(f"{label}.{name}")
+            with self.scope():
+                yield name
+            self.line(f"br label %{label}.end")
+        self.start_block(f"{label}.end")
+
+    @contextmanager
+    def level(self) -> Iterator[None]:
+        """The body of a loop, a scope: later addresses may be hoisted to this place."""
+        with self.scope():
+            self._push_level()
+            yield
+            self.levels.pop()
+
+    def _push_level(self) -> None:
         hoisted: Lines = []
         self.lines.append(hoisted)
         self.levels.append(Level(hoisted))
-
-    def pop_level(self) -> None:
-        """End the body of a loop."""
-        self.levels.pop()
 
     def bind(self, name: str, low: int, high: int) -> None:
         """Say that a variable of the current level lies in low .. high."""

@@ -199,7 +199,7 @@ class ControlFlow:
         self._start(following)
 
     def _label(self) -> Label:
-        return Label(self.writer.fresh("b").removeprefix("%"), len(self.values))
+        return Label(self.writer.label("b"), len(self.values))
 
     def _branch(self, condition: Operand, yes: Label, no: Label, weights: str = "") -> None:
         yes.edges.append((self.writer.block, self.values))

@@ -31,20 +31,14 @@ class BranchWriter:
         w = self.values.writer
         self.values.loads.pending.flush()
         condition = self.values.evaluate(node.condition)
-        label = w.fresh("if").removeprefix("%")
-        w.line(f"br i1 {condition.text}, label %{label}.then, label %{label}.else")
         sides: list[tuple[dict[Tensor, dict[int, Value]], str]] = []
         before = {buffer: dict(cells) for buffer, cells in self.values.loads.registers.items()}
-        for name, side in (("then", node.then), ("else", node.otherwise)):
-            w.start_block(f"{label}.{name}")
+        for name in w.sides(condition.text, "if", "then", "else"):
             self.values.loads.registers = {buffer: dict(cells) for buffer, cells in before.items()}
-            w.push_scope()
+            side = node.then if name == "then" else node.otherwise
             if side is not None:
                 self.edges.nested(side, self.write)
-            w.pop_scope()
             sides.append((self.values.loads.registers, w.block))
-            w.line(f"br label %{label}.end")
-        w.start_block(f"{label}.end")
         self.values.loads.registers = self.carried.merged(before, sides)
         self.edges.crossed(node)
 
@@ -52,16 +46,15 @@ class BranchWriter:
         """Write a loop that runs while a condition holds."""
         w = self.values.writer
         self.values.loads.pending.flush()
-        label = w.fresh("while").removeprefix("%")
+        label = w.label("while")
         w.line(f"br label %{label}")
         w.start_block(label)
         self.edges.crossed(node)
-        w.push_scope()
-        condition = self.values.evaluate(node.condition)
-        w.line(f"br i1 {condition.text}, label %{label}.body, label %{label}.end")
-        w.start_block(f"{label}.body")
-        self.edges.nested(node.body, self.write)
-        w.pop_scope()
+        with w.scope():
+            condition = self.values.evaluate(node.condition)
+            w.line(f"br i1 {condition.text}, label %{label}.body, label %{label}.end")
+            w.start_block(f"{label}.body")
+            self.edges.nested(node.body, self.write)
         w.line(f"br label %{label}")
         w.start_block(f"{label}.end")
         self.edges.crossed(node)

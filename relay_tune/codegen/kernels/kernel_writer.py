@@ -107,11 +107,5 @@ class KernelWriter:
             case _:
                 w = self.writer
                 first = w.pure("icmp eq i64 %thread, 0")
-                label = w.fresh("serial").removeprefix("%")
-                w.line(f"br i1 {first}, label %{label}.run, label %{label}.end")
-                w.start_block(f"{label}.run")
-                w.push_scope()
-                self.statements.write(body)
-                w.pop_scope()
-                w.line(f"br label %{label}.end")
-                w.start_block(f"{label}.end")
+                for _ in w.sides(first, "serial", "run"):
+                    self.statements.write(body)

@@ -36,13 +36,10 @@ class LetWriter:
         value = self.values.evaluate(node.value).text
         name = writer.fresh("let")
         writer.line(f"{name} = add i64 {value}, 0")
-        writer.push_scope()
-        writer.push_level()
-        writer.bind(name, 0, node.axis.extent - 1)
-        self.values.indices.environment[node.axis] = Affine({name: 1})
-        self.write(node.body)
-        writer.pop_level()
-        writer.pop_scope()
+        with writer.level():
+            writer.bind(name, 0, node.axis.extent - 1)
+            self.values.indices.environment[node.axis] = Affine({name: 1})
+            self.write(node.body)
 
     def _steps(self, value: Scalar, form: Affine) -> tuple[int, int] | None:
         """The steps by one that the unrolled loops around make with a value, if they do."""

@@ -71,7 +71,7 @@ class LoopWriter:
         if loop.share is not None:
             self._bind_share(loop.share, low, high)
         self.values.loads.pending.flush()
-        label = w.fresh("loop").removeprefix("%")
+        label = w.label("loop")
         is_open = begin is None or end is None or is_symbolic(end - begin)
         may_be_empty = loop.kind is LoopKind.PARALLEL or is_open
         before = w.block
@@ -87,15 +87,12 @@ class LoopWriter:
         w.lines.append(phis)
         initial = self.carried.enter(loop.body)
         self.edges.crossed(loop.body)
-        w.push_scope()
-        w.push_level()
-        least = begin if begin is not None else 0
-        most = end - 1 if end is not None else (1 << 40)
-        w.bind(index, least, most)
-        self.values.indices.environment[loop.axis] = Affine({index: 1})
-        self.edges.nested(loop.body, self.write)
-        w.pop_level()
-        w.pop_scope()
+        with w.level():
+            least = begin if begin is not None else 0
+            most = end - 1 if end is not None else (1 << 40)
+            w.bind(index, least, most)
+            self.values.indices.environment[loop.axis] = Affine({index: 1})
+            self.edges.nested(loop.body, self.write)
         latch = w.block
         w.line(f"{following} = add nsw i64 {index}, 1")
         more = w.fresh("more")

@@ -50,29 +50,28 @@ class StreamedStores:
         bits = writer.pure(f"ptrtoint ptr {base} to i64")
         odd = writer.pure(f"and i64 {bits}, {PIECE - 1}")
         aligned = writer.pure(f"icmp eq i64 {odd}, 0")
-        label = writer.fresh("fill").removeprefix("%")
-        writer.line(f"br i1 {aligned}, label %{label}.past, label %{label}.usual")
-        lanes, size = LINE // BYTES[buffer.dtype], BYTES[buffer.dtype]
-        whole = memory_type(buffer.dtype, lanes)
-        writer.start_block(f"{label}.past")
-        writer.push_scope()
-        part = PIECE // size
+        size = BYTES[buffer.dtype]
+        whole = memory_type(buffer.dtype, LINE // size)
+        for side in writer.sides(aligned, "fill", "past", "usual"):
+            if side == "past":
+                self._store_past(buffer.dtype, pointer, value)
+            else:
+                writer.line(f"store {whole} {value}, ptr {pointer}, align {size}")
+
+    def _store_past(self, dtype: str, pointer: str, value: str) -> None:
+        """Past the caches, in pieces."""
+        writer, size = self.writer, BYTES[dtype]
+        lanes, part = LINE // size, PIECE // size
+        whole, kind = memory_type(dtype, lanes), memory_type(dtype, part)
         for start in range(0, lanes, part):
             numbers = ", ".join(f"i32 {start + n}" for n in range(part))
             piece = writer.pure(
                 f"shufflevector {whole} {value}, {whole} poison, <{part} x i32> <{numbers}>"
             )
-            place = writer.pure(f"getelementptr i8, ptr {pointer}, i64 {start * size}")
-            kind = memory_type(buffer.dtype, part)
+            address = writer.pure(f"getelementptr i8, ptr {pointer}, i64 {start * size}")
             writer.line(
-                f"store {kind} {piece}, ptr {place}, align {PIECE}, !nontemporal {METADATA}"
+                f"store {kind} {piece}, ptr {address}, align {PIECE}, !nontemporal {METADATA}"
             )
-        writer.pop_scope()
-        writer.line(f"br label %{label}.end")
-        writer.start_block(f"{label}.usual")
-        writer.line(f"store {whole} {value}, ptr {pointer}, align {size}")
-        writer.line(f"br label %{label}.end")
-        writer.start_block(f"{label}.end")
 
     def end(self) -> None:
         """Have other threads see them: before the kernel ends."""

@@ -227,22 +227,15 @@ class ValueWriter:
         """Jump over the loads of the side that is not taken."""
         w = self.writer
         self.loads.pending.flush()
-        number = w.fresh("select").removeprefix("%")
-        w.line(f"br i1 {condition.text}, label %{number}.true, label %{number}.false")
         sides: list[tuple[Value, str]] = []
-        for label, expression in (("true", node.if_true), ("false", node.if_false)):
-            w.start_block(f"{number}.{label}")
+        for side in w.sides(condition.text, "select", "true", "false"):
             known = self._known
             self._known = dict(known)
-            w.push_scope()
-            value = self.value(expression)
+            value = self.value(node.if_true if side == "true" else node.if_false)
             if self.lanes.vector.lanes:
                 value = self.lanes.spread(value)
-            w.pop_scope()
             self._known = known
             sides.append((value, w.block))
-            w.line(f"br label %{number}.end")
-        w.start_block(f"{number}.end")
         incoming = ", ".join(f"[ {value.text}, %{block} ]" for value, block in sides)
         result = w.fresh()
         w.line(f"{result} = phi {sides[0][0].llvm_type} {incoming}")

@@ -63,13 +63,12 @@ class _FunctionText:
             self._write_stack_check()
         self._writer.line(f"br label %b{function.blocks[0].label}")
         for block in function.blocks:
-            self._writer.push_scope()
-            self._writer.start_block(f"b{block.label}")
-            self._write_phis(block.label, block.parameters)
-            for instruction in block.instructions:
-                self._instructions.write(instruction)
-            self._write_end(block.terminator)
-            self._writer.pop_scope()
+            with self._writer.scope():
+                self._writer.start_block(f"b{block.label}")
+                self._write_phis(block.label, block.parameters)
+                for instruction in block.instructions:
+                    self._instructions.write(instruction)
+                self._write_end(block.terminator)
         self._module.declarations |= self._writer.declarations
         head = (
             f"define internal tailcc {result_type(function.results)} "

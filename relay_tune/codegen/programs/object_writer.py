@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from relay_tune.codegen.arithmetic import Arithmetic
 from relay_tune.codegen.function_writer import FunctionWriter, Lines
@@ -112,19 +112,13 @@ class ObjectWriter:
         writer, result = self.writer, self.writer.fresh("o")
         count = self.load("i32", object_, 0)
         is_last = writer.pure(f"icmp eq i32 {count}, 1")
-        label = writer.fresh("reuse").removeprefix("%")
-        writer.line(f"br i1 {is_last}, label %{label}.old, label %{label}.new")
-        writer.start_block(f"{label}.old")
-        self.retain(object_)
-        writer.line(f"br label %{label}.end")
-        writer.start_block(f"{label}.new")
-        writer.push_scope()
-        new = self.new_tensor(kind)
-        writer.pop_scope()
-        writer.line(f"br label %{label}.end")
-        writer.start_block(f"{label}.end")
-        sources = f"[ {object_}, %{label}.old ], [ {new}, %{label}.new ]"
-        writer.line(f"{result} = phi ptr {sources}")
+        sources = []
+        for side in writer.sides(is_last, "reuse", "old", "new"):
+            if side == "old":
+                self.retain(object_)
+            name = object_ if side == "old" else self.new_tensor(kind)
+            sources.append(f"[ {name}, %{writer.block} ]")
+        writer.line(f"{result} = phi ptr {', '.join(sources)}")
         return result
 
     def elements_of(self, register: Register) -> str:
@@ -213,7 +207,7 @@ class ObjectWriter:
         """Fail with a message unless a condition holds; `note` writes what is done before."""
         writer = self.writer
         error = self._module.message_number(message)
-        label = writer.fresh("fits").removeprefix("%")
+        label = writer.label("fits")
         writer.line(f"br i1 {fits}, label %{label}, label %{label}.not")
         writer.start_block(f"{label}.not")
         note()
@@ -257,20 +251,18 @@ class ObjectWriter:
         writer = self.writer
         count = self.load("i32", object_, 0)
         is_last = writer.pure(f"icmp eq i32 {count}, 1")
-        labels = [writer.fresh("u").removeprefix("%") for _ in range(3)]
-        writer.line(f"br i1 {is_last}, label %{labels[0]}, label %{labels[1]}")
-        writer.start_block(labels[0])
-        writer.push_scope()
+        for side in writer.sides(is_last, "unpack", "last", "shared"):
+            if side == "last":
+                self._free_fields(object_, layout, fields)
+                continue
+            for index, register in fields.items():
+                if is_counted(layout.fields[index]):
+                    self.retain(self.names[register])
+            writer.line(f"call i1 @lose(ptr {object_})")
+
+    def _free_fields(self, object_: str, layout: ObjectLayout, but: Mapping[int, Register]) -> None:
+        """Give up an object whose only reference is here, and those of its fields but some."""
         for index, kind in enumerate(layout.fields):
-            if is_counted(kind) and index not in fields:
+            if is_counted(kind) and index not in but:
                 self.release(self.load_value(kind, object_, layout.offsets[index]))
         self.free_tensor(object_, layout.size)
-        writer.pop_scope()
-        writer.line(f"br label %{labels[2]}")
-        writer.start_block(labels[1])
-        for index, register in fields.items():
-            if is_counted(layout.fields[index]):
-                self.retain(self.names[register])
-        writer.line(f"call i1 @lose(ptr {object_})")
-        writer.line(f"br label %{labels[2]}")
-        writer.start_block(labels[2])

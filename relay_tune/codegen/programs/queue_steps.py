@@ -116,17 +116,16 @@ def _run_at_once(
     ready = writer.pure(f"icmp eq i64 {level}, 0")
     writer.line(f"br i1 {ready}, label %ready, label %wait")
     writer.start_block("ready")
-    writer.push_scope()
-    addresses: list[str] = []
-    for name, kind in zip(names, kernel.kinds, strict=True):
-        if is_counted(kind):
-            addresses.append(objects.data(name))
-        else:
-            addresses.append(objects.stack_slot(8))
-            objects.store_value(kind, name, addresses[-1], 0)
-    count = len(kernel.inputs)
-    write_step(step, addresses[:count], addresses[count:], objects)
-    writer.pop_scope()
+    with writer.scope():
+        addresses: list[str] = []
+        for name, kind in zip(names, kernel.kinds, strict=True):
+            if is_counted(kind):
+                addresses.append(objects.data(name))
+            else:
+                addresses.append(objects.stack_slot(8))
+                objects.store_value(kind, name, addresses[-1], 0)
+        count = len(kernel.inputs)
+        write_step(step, addresses[:count], addresses[count:], objects)
     writer.line("ret void")
     writer.start_block("wait")
 
@@ -178,9 +177,8 @@ def _over_rows(objects: ObjectWriter, loop: str, count: str) -> Iterator[str]:
     writer.line(f"%{loop}.next = add i64 %{loop}.row, 1")
     writer.line(f"%{loop}.call = call i64 @llvm.umin.i64(i64 %{loop}.row, i64 %last)")
     writer.line(f"%{loop}.at = getelementptr ptr, ptr %records, i64 %{loop}.call")
-    writer.push_scope()
-    yield objects.load("ptr", f"%{loop}.at", 0)
-    writer.pop_scope()
+    with writer.scope():
+        yield objects.load("ptr", f"%{loop}.at", 0)
     writer.line(f"%{loop}.end = icmp eq i64 %{loop}.next, {count}")
     writer.line(f"br i1 %{loop}.end, label %{loop}.done, label %{loop}")
     writer.start_block(f"{loop}.done")

@@ -158,13 +158,8 @@ class _RegionWriter:
             return
         count = self._sizes.dim(points)
         is_large = writer.pure(f"icmp sge i64 {count}, {SMALLEST_SHARED_WORK}")
-        label = writer.fresh("run").removeprefix("%")
-        writer.line(f"br i1 {is_large}, label %{label}.all, label %{label}.one")
-        for name, call in (("all", together), ("one", alone)):
-            writer.start_block(f"{label}.{name}")
-            writer.line(call)
-            writer.line(f"br label %{label}.end")
-        writer.start_block(f"{label}.end")
+        for side in writer.sides(is_large, "run", "all", "one"):
+            writer.line(together if side == "all" else alone)
 
     def _check(self, checks: Iterable[SizeCheck]) -> None:
         for each in checks:
@@ -183,34 +178,40 @@ class _RegionWriter:
     def _write_where_sizes_fit(self, sizes: DynamicSizes, outputs: Sequence[Register]) -> None:
         """The region if all sizes fit; else the first of those for a size of 1."""
         writer, objects = self._writer, self._objects
-        end = writer.fresh("stretched").removeprefix("%")
+        end = writer.label("stretched")
         results: list[tuple[str, list[str]]] = []
         equal = [check for check in sizes.checks if check.wanted is not None]
         others = [check for check in sizes.checks if check.wanted is None]
 
-        def write_branch(fits: str, label: str, write: Callable[[], None]) -> None:
-            writer.line(f"br i1 {fits}, label %{end}.{label}, label %{end}.not{label}")
-            writer.start_block(f"{end}.{label}")
-            write()
-            writer.pop_scope()
+        def write_branch(
+            condition: Callable[[], str], label: str, write: Callable[[], None]
+        ) -> None:
+            with writer.scope():
+                writer.line(f"br i1 {condition()}, label %{end}.{label}, label %{end}.not{label}")
+                writer.start_block(f"{end}.{label}")
+                write()
             results.append((writer.block, [objects.names[output] for output in outputs]))
             writer.line(f"br label %{end}")
             writer.start_block(f"{end}.not{label}")
+
+        def all_fit() -> str:
+            fits = "true"
+            for each in equal:
+                fits = writer.pure(f"and i1 {fits}, {self._fits(each)}")
+            return fits
+
+        def is_one(place: SizeSource) -> str:
+            return writer.pure(f"icmp eq i64 {self._input_size(place)}, 1")
 
         def write_equal() -> None:
             self._check(others)
             self._write_on_inputs(outputs)
 
-        writer.push_scope()
-        fits = "true"
-        for each in equal:
-            fits = writer.pure(f"and i1 {fits}, {self._fits(each)}")
-        write_branch(fits, "equal", write_equal)
+        write_branch(all_fit, "equal", write_equal)
         for number, stretched in enumerate(self._step.stretched):
-            writer.push_scope()
-            is_one = writer.pure(f"icmp eq i64 {self._input_size(stretched.place)}, 1")
             other = _RegionWriter(self._inputs, stretched.step, objects)
-            write_branch(is_one, f"one{number}", partial(other.write, outputs))
+            condition = partial(is_one, stretched.place)
+            write_branch(condition, f"one{number}", partial(other.write, outputs))
         objects.require("false", equal[0].message)
         writer.line("unreachable")
         writer.start_block(end)
