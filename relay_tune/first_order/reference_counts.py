@@ -58,6 +58,7 @@ class _Sweep:
 
     def __init__(self, function: FirstOrderFunction) -> None:
         self._function = function
+        self._order = {register: number for number, register in enumerate(_defined(function))}
         self._live_in: dict[int, set[Register]] = {}
         self._bodies: dict[int, list[Instruction]] = {}
 
@@ -95,8 +96,9 @@ class _Sweep:
         """Registers live after a terminator; a successor releases what only its sibling needs."""
         live = set(end.borrowed).union(*(self._live_in[target] for target in end.targets))
         if not isinstance(end, Jump):
+            held = sorted(live, key=self._order.__getitem__)  # a set's order differs between runs
             for target in end.targets:
-                self._release_at_start(target, live)
+                self._release_at_start(target, held)
         return live
 
     def _release_at_start(self, label: int, held: Iterable[Register]) -> None:
@@ -105,6 +107,15 @@ class _Sweep:
         releases = [Release(register) for register in unused if is_counted(register.kind)]
         self._bodies[label][:0] = releases
         self._live_in[label].update(unused)
+
+
+def _defined(function: FirstOrderFunction) -> Iterator[Register]:
+    """The registers of a function, in the order in which they get values."""
+    yield from function.parameters
+    for block in function.blocks:
+        yield from block.parameters
+        for instruction in block.instructions:
+            yield from instruction.results
 
 
 def _retains(consumed: tuple[Register, ...], live: set[Register]) -> Iterator[Instruction]:

@@ -78,3 +78,29 @@ def @main(%l: List[Tensor[(4), float32]], %n: int32) {
 """
     )
     assert counts(functions["@main"]) == ["Release", "Release"]
+
+
+def test_what_one_branch_does_not_need_is_released_in_the_order_of_its_making() -> None:
+    """In every process: the memory at which objects of Python happen to lie decides nothing."""
+    names = [f"%a{number}" for number in range(12)]
+    params = ", ".join(f"{name}: Tensor[(4), float32]" for name in names)
+    cells = " ".join(f"let %r{number} = ref({name});" for number, name in enumerate(names))
+    used = ", ".join(f"%r{number}" for number in range(len(names)))
+    functions = lowered(
+        f"def @main(%n: int32, {params}) {{ {cells} if (%n < 1) {{ ({used}) }} "
+        f"else {{ ({', '.join(f'ref({name})' for name in names)}) }} }}"
+    )
+    (main,) = (each for name, each in functions.items() if name == "@main")
+    made = {
+        result: number
+        for number, result in enumerate(
+            result
+            for block in main.blocks
+            for instruction in block.instructions
+            for result in instruction.results
+        )
+    }
+    released = [each.object for each in find(main, Release) if isinstance(each, Release)]
+    places = [made[each] for each in released if each in made]
+    assert len(places) == len(names)
+    assert places == sorted(places)
