@@ -47,11 +47,11 @@ from relay_tune.transform.language.polymorphism import contains_function
 from relay_tune.typing.call_graph import functions_used_by
 from relay_tune.typing.type_terms import parts, with_parts
 
-Place = Hashable
-"""What has a value: an expression, a variable, or a part of a value."""
+SetVariable = Hashable
+"""Whose set of values is looked for: an expression, a variable, or a part of a value."""
 
-EVERYTHING: Place = "everything"
-"""Has all values that are made anywhere."""
+EVERYTHING: SetVariable = "everything"
+"""Its set has all values that are made anywhere."""
 
 
 class ClosureFlow:
@@ -62,8 +62,8 @@ class ClosureFlow:
 
     def __init__(self, module: Module, entry: str) -> None:
         self._module = module
-        self._values: defaultdict[Place, dict[Expr, None]] = defaultdict(dict)
-        self._readers: defaultdict[Place, list[Callable[[Expr], None]]] = defaultdict(list)
+        self._values: defaultdict[SetVariable, dict[Expr, None]] = defaultdict(dict)
+        self._readers: defaultdict[SetVariable, list[Callable[[Expr], None]]] = defaultdict(list)
         self._pending: list[tuple[Expr, Callable[[Expr], None]]] = []
         used = functions_used_by(module, entry)
         for name, function in module.functions.items():
@@ -124,7 +124,7 @@ class ClosureFlow:
             for index, child in enumerate(_held(node)):
                 self._flow(child, (node, index))
 
-    def _read(self, source: Place, kind: type[Expr], index: int, target: Place) -> None:
+    def _read(self, source: SetVariable, kind: type[Expr], index: int, target: SetVariable) -> None:
         """A part of each value of a kind that `source` has."""
 
         def reader(value: Expr) -> None:
@@ -140,7 +140,7 @@ class ClosureFlow:
 
         self._listen(node.ref, reader)
 
-    def _bind(self, source: Place, pattern: Pattern) -> None:
+    def _bind(self, source: SetVariable, pattern: Pattern) -> None:
         """What the variables of a pattern are given."""
         match pattern:
             case VarPattern():
@@ -155,7 +155,7 @@ class ClosureFlow:
                     self._bind(part, part)
 
     def _read_data(
-        self, source: Place, constructor: Constructor, index: int, target: Place
+        self, source: SetVariable, constructor: Constructor, index: int, target: SetVariable
     ) -> None:
         def reader(value: Expr) -> None:
             if isinstance(value, Call) and _name(value.callee) == constructor.name:
@@ -177,16 +177,16 @@ class ClosureFlow:
 
         self._listen(call.callee, reader)
 
-    def _flow(self, source: Place, target: Place) -> None:
+    def _flow(self, source: SetVariable, target: SetVariable) -> None:
         """All values that `source` has or will have are values of `target`."""
         if _may_hold(source) and _may_hold(target) and source is not target:
             self._listen(source, lambda value: self._put(value, target))
 
-    def _listen(self, source: Place, reader: Callable[[Expr], None]) -> None:
+    def _listen(self, source: SetVariable, reader: Callable[[Expr], None]) -> None:
         self._readers[source].append(reader)
         self._pending += [(value, reader) for value in self._values[source]]
 
-    def _put(self, value: Expr, target: Place) -> None:
+    def _put(self, value: Expr, target: SetVariable) -> None:
         if value not in self._values[target]:
             self._values[target][value] = None
             self._pending += [(value, reader) for reader in self._readers[target]]
@@ -204,11 +204,11 @@ def _held(node: Expr) -> tuple[Expr, ...]:
     return node.arguments if isinstance(node, Call) else children(node)
 
 
-def _may_hold(place: Place) -> bool:
-    """Whether a place may have closures, so far as it has a type."""
-    type_ = place.type if isinstance(place, Expr) else None
-    if type_ is None and isinstance(place, Var):
-        type_ = place.annotation
+def _may_hold(variable: SetVariable) -> bool:
+    """Whether a set may have closures, so far as it has a type."""
+    type_ = variable.type if isinstance(variable, Expr) else None
+    if type_ is None and isinstance(variable, Var):
+        type_ = variable.annotation
     return type_ is None or contains_function(type_)
 
 
