@@ -2,7 +2,8 @@
 
 What is kept is found by nests, analyses and kernels, which belong to one build: after it nobody can
 ask for them again, and they would only fill the memory. Code is large (loops and text of a kernel
-take about 100 KB), so that tuning drops it sooner, once the candidates of a round have theirs.
+take about 100 KB), so that it goes sooner: in tuning once the candidates of a round have theirs, in
+a build by itself once a primitive has.
 
     @remembered(1024)
     def analyse(nest): ...
@@ -84,6 +85,13 @@ def code_for_one_round() -> Iterator[None]:
         yield
     finally:
         _drop(_code_functions)
+
+
+def code_is_written() -> None:
+    """Drop the results that are code, but where builds in turn may have it in common."""
+    with _lock:
+        if len(_builds) == 1:
+            _drop(_code_functions)
 
 
 def _collect_rarely() -> None:

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from relay_tune.errors import BuildError
+from relay_tune.ir.dim import Polynomial, PositivePart, Quotient, Symbol
 from relay_tune.machine.coefficients import Coefficients
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.machine import Machine, Memory, MemoryScope, VectorUnit
@@ -25,6 +26,7 @@ from relay_tune.tensor import expression, loops, tensor
 from relay_tune.tensor.deferred_array import DeferredArray, deferred
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import Array
+from relay_tune.tensor.size import SymbolicSize
 
 _CLASSES: Mapping[str, type[Any]] = MappingProxyType(
     {
@@ -37,6 +39,7 @@ _CLASSES: Mapping[str, type[Any]] = MappingProxyType(
             *(loops.Block, loops.Loop, loops.Let, loops.Store, loops.Prefetch, loops.Branch),
             *(loops.While, loops.Allocate),
             *(TensorProgram, Machine, Memory, VectorUnit, Coefficients),
+            *(SymbolicSize, Symbol, Polynomial, Quotient, PositivePart),
         )
     }
 )
@@ -44,7 +47,10 @@ _ENUMERATIONS: Mapping[str, type[Enum]] = MappingProxyType(
     {each.__name__: each for each in (loops.BufferScope, loops.LoopKind, Accuracy, MemoryScope)}
 )
 _FIELDS = {
-    node: tuple(field.name for field in fields(node) if field.init) for node in _CLASSES.values()
+    node: SymbolicSize.__slots__
+    if node is SymbolicSize
+    else tuple(field.name for field in fields(node) if field.init)
+    for node in _CLASSES.values()
 }
 _PLAIN = (bool, int, float, str, type(None))
 
@@ -58,7 +64,7 @@ class _NotPlainError(Exception):
 def encoded(root: object) -> str | None:
     """The text of a program, a machine, or a tuple; None where a part has no such form.
 
-    As open sizes and the nodes of somebody else have none.
+    As the nodes of somebody else have none.
     """
     try:
         return _Encoder().text(root)

@@ -87,7 +87,7 @@ def _with_workers(
 
 def _request(primitive: Primitive, defaults: DefaultSchedules) -> str | None:
     """The program of a primitive whose default schedule is missing, where it can be sent."""
-    is_free = primitive.open is None and primitive.schedule is None and primitive.plan is None
+    is_free = primitive.schedule is None and primitive.plan is None
     if not is_free or not defaults.are_missing(primitive.key.digest):
         return None
     return encoded(primitive.program)

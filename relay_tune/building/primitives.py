@@ -42,11 +42,12 @@ from relay_tune.first_order.stretched_primitives import (
     stretched_primitives,
 )
 from relay_tune.ir.expr import Function
+from relay_tune.machine.intrinsic import Intrinsic, used_in
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key, primitive_title
 from relay_tune.op.spaced_inputs import spaced_inputs
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.remembered import remembered
+from relay_tune.remembered import code_is_written, remembered
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan, plan_program
@@ -77,9 +78,10 @@ class PrimitiveCode:
         key: the key.
         scheduled: the kernels; symbols contain the digest of the key.
         work: what one run has to do.
-        text: the kernels as an LLVM module.
+        text: the kernels as an LLVM module; empty once it is compiled, or on its way.
         schedule: what the kernels were made with.
         in_place: inputs and outputs by number that may lie in the same memory.
+        used: the intrinsics that the text has.
     """
 
     key: PrimitiveKey
@@ -88,6 +90,7 @@ class PrimitiveCode:
     text: str
     schedule: Schedule
     in_place: frozenset[tuple[int, int]] = frozenset()
+    used: tuple[Intrinsic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +307,8 @@ def _applied(
     scheduled = apply_schedule(plan, schedule, prefix=f"kernel_{primitive.key.digest}")
     scheduled, in_place = with_shared_memory(scheduled, primitive.in_place)
     text = module_text(scheduled.kernels, target)
-    return PrimitiveCode(primitive.key, scheduled, work_on(target, plan), text, schedule, in_place)
+    used, work = used_in(target.intrinsics, (text,)), work_on(target, plan)
+    return PrimitiveCode(primitive.key, scheduled, work, text, schedule, in_place, tuple(used))
 
 
 def compiled_primitives(
@@ -341,7 +345,8 @@ def compiled_primitives(
         is_much = text > LEAST_TEXT_FOR_WORKERS and len(primitives) >= FEWEST_FOR_WORKERS
         if is_much or workers.are_started:
             compiling.share()
-        codes[digest] = code
         objects[digest] = (compiling if pool is None else pool).submit(code.text)
-        kept.keep(primitive, code, objects[digest])
+        codes[digest] = replace(code, text="")
+        kept.keep(primitive, codes[digest], objects[digest])
+        code_is_written()
     return {digest: codes[digest] for digest in primitives}, [objects[d] for d in primitives]

@@ -239,9 +239,10 @@ class _ProgramCode:
     def compiled(self, objects: tuple[bytes, ...]) -> CompiledFunctions:
         """The program with all object files, those of kernels first."""
         codes, target = self._codes, self._target
+        used = (each for code in codes.values() for each in code.used)
         return CompiledFunctions(
             target=target,
-            features=required_features(target, (code.text for code in codes.values())),
+            features=required_features(target, used),
             threads=self._threads,
             program=without_weights(self._program),
             objects=objects,

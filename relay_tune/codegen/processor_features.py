@@ -13,7 +13,7 @@ from relay_tune.codegen.builder.native_module import NativeModule
 from relay_tune.codegen.builder.signature import Variable, internal
 from relay_tune.codegen.implied_features import implied_features
 from relay_tune.codegen.target import Target
-from relay_tune.machine.intrinsic import permissions, used_in
+from relay_tune.machine.intrinsic import Intrinsic, permissions
 from relay_tune.targets.registry import architecture_of
 
 IS_ABLE = internal("i1", "is_able")
@@ -22,10 +22,10 @@ _SUPPORTED = internal("i1", "supported")
 _ABLE = Variable("able", "i8", "0", 1)
 
 
-def required_features(target: Target, texts: Iterable[str]) -> tuple[str, ...]:
-    """The features that kernels for a target, modules of LLVM IR, may use.
+def required_features(target: Target, used: Iterable[Intrinsic]) -> tuple[str, ...]:
+    """The features that kernels for a target may use, which have some intrinsics.
 
-    Those that need a permission are required only if a text has such instructions: LLVM makes no
+    Those that need a permission are required only if kernels have such instructions: LLVM makes no
     other code into them.
     """
     own = architecture_of(target.triple)
@@ -34,7 +34,7 @@ def required_features(target: Target, texts: Iterable[str]) -> tuple[str, ...]:
         name for name in own.features if not any(permission.covers(name) for permission in asked)
     )
     found = set(implied_features(target.triple, target.cpu, target.features, candidates))
-    for intrinsic in used_in(target.intrinsics, texts):
+    for intrinsic in used:
         found.update(intrinsic.requirement.features)
     return tuple(sorted(found))
 

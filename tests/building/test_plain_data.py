@@ -11,8 +11,9 @@ from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.dim import Symbol
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.deferred_array import array_of
+from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.program import TensorProgram
-from relay_tune.tensor.size import symbolic_size
+from relay_tune.tensor.size import dim_of, nominal, positive_size, symbolic_size
 from relay_tune.tensor.tensor import compute, input_tensor
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.typing.infer import infer_types
@@ -55,6 +56,26 @@ def test_numbers_and_machines_come_back_as_they_were() -> None:
     assert found == given and list(map(type, found)) == list(map(type, given))
 
 
-def test_open_sizes_have_no_form() -> None:
-    x = input_tensor("x", (symbolic_size(Symbol("n"), 64),), "float32")
-    assert encoded(TensorProgram((x,), (x,), ())) is None
+def test_open_sizes_come_back_as_they_were() -> None:
+    n, m = (symbolic_size(Symbol(name, least, 100), 64) for name, least in (("n", 1), ("m", 3)))
+    sizes = (n, n * m + 2 * (n // 3) - 1, positive_size(n - m), (n * m + 5) // 7)
+    found = decoded(str(encoded(sizes)))
+    assert found == sizes
+    assert [nominal(size) for size in found] == [nominal(size) for size in sizes]
+    assert [dim_of(size) for size in found] == [dim_of(size) for size in sizes]
+
+
+def test_programs_of_open_sizes_that_are_read_back_have_the_same_schedules() -> None:
+    n = symbolic_size(Symbol("n"), 64)
+    x = input_tensor("x", (n, 96), "float32")
+    k = Axis("k", 96)
+    y = compute("y", (n,), lambda i: reduce("max", (k,), x[i, k]))
+    z = compute("z", (n, 96), lambda i, j: x[i, j] - y[i])
+    program = TensorProgram((x,), (z,), ())
+    again = plan_program(decoded(str(encoded(program))))
+    expected = plan_program(program).default_schedule(MACHINE, 2)
+    assert again.default_schedule(MACHINE, 2).to_json() == expected.to_json()
+
+
+def test_nodes_of_somebody_else_have_no_form() -> None:
+    assert encoded((object(),)) is None

@@ -12,6 +12,7 @@ from relay_tune.codegen.processor_features import (
     support_text,
 )
 from relay_tune.codegen.target import native_target, parse_target, permitted_features
+from relay_tune.machine.intrinsic import used_in
 from relay_tune.targets import registry
 from relay_tune.targets.aarch64.features import HARDWARE_BITS
 from relay_tune.targets.registry import architecture_name
@@ -51,7 +52,7 @@ def test_the_native_check_agrees_with_llvm(feature: str) -> None:
 
 
 def test_native_code_is_supported_here() -> None:
-    assert supported(*required_features(TARGET, USES_TILES if TARGET.intrinsics else ()))
+    assert supported(*required_features(TARGET, used_in(TARGET.intrinsics, USES_TILES)))
 
 
 def test_nothing_is_asked_of_unknown_processors() -> None:
@@ -98,9 +99,10 @@ def test_code_without_vectors_does_not_ask_what_the_system_saves() -> None:
 @pytest.mark.parametrize("cpu", ["sapphirerapids", "x86-64-v4:+amx-tile,+amx-bf16,+amx-int8"])
 def test_matrix_registers_are_required_only_where_they_are_used(cpu: str) -> None:
     target = parse_target(f"x86_64-linux-gnu:{cpu}")
-    without = required_features(target, ["define void @kernel()"])
+    without = required_features(target, used_in(target.intrinsics, ["define void @kernel()"]))
     assert not [name for name in without if name.startswith("amx")]
-    assert set(required_features(target, USES_TILES)) == {*without, "amx-tile", "amx-bf16"}
+    used = used_in(target.intrinsics, USES_TILES)
+    assert set(required_features(target, used)) == {*without, "amx-tile", "amx-bf16"}
 
 
 @pytest.mark.skipif(not TARGET.intrinsics, reason="needs matrix registers")
