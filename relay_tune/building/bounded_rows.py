@@ -26,8 +26,11 @@ from relay_tune.tensor.size import UndecidedSizeError, dim_of
 LONGEST_ROW = 4096
 """Up to so much of each size, rows of scores have a room of their own beside the registers."""
 
-EXAMPLE_ROW = 256
-"""The example for which the code of rows of up to so many scores is chosen."""
+EXAMPLE_ROW = 512
+"""The example for which the code of so many rows of so many scores is chosen.
+
+Of few rows all scores would stay in a near cache.
+"""
 
 
 def bounded_rows(
@@ -42,7 +45,9 @@ def bounded_rows(
     lengths = dict.fromkeys(sorted({symbol for end in ends for symbol in symbol_names(end)}), 0)
     if len(products) < 2 or not lengths:
         return
-    own = {**example.own, **dict.fromkeys(lengths, EXAMPLE_ROW)}
+    counts = (dim_of(axis.extent) for product in products for axis in product.axes)
+    rows = sorted({symbol for count in counts for symbol in symbol_names(count)})
+    own = {**example.own, **dict.fromkeys(rows, EXAMPLE_ROW)}
     most = dict.fromkeys(lengths, LONGEST_ROW)
     bounded = replace(example, own=own, most=most)
     shorter = open_program(named, bounded)

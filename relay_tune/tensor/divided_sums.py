@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from relay_tune.tensor.expression import INDEX, Axis, Binary, Literal, Scalar, literal
+from relay_tune.tensor.size import is_multiple, is_symbolic
 
 Term = tuple[int, Scalar]
 """A factor and what it is multiplied with."""
@@ -21,7 +22,7 @@ def rejoined(total: Binary) -> Scalar:
     """A sum of indices with a (x mod m) + a m (x div m) written as a x; itself without such terms.
 
     x div (m n) counts as (x div m) div n. An axis by itself stays in parts: those who put it there
-    split or fuse its loop (`relay_tune.tensor.index.can_fuse`).
+    split or fuse its loop (`relay_tune.tensor.index.can_fuse`), if it has whole parts.
     """
     if total.operation != "add" or total.dtype != INDEX:
         return total
@@ -54,15 +55,18 @@ def _pair(terms: list[Term]) -> tuple[Term, Term, Term] | None:
         factor, node = remainder
         if not isinstance(node, Binary) or node.operation != "floormod":
             continue
-        if isinstance(node.left, Axis):
-            continue
         divisor = _number(node.right)
-        if divisor is None:
+        if divisor is None or (isinstance(node.left, Axis) and _may_be_split(node.left, divisor)):
             continue
         for quotient in terms:
             if quotient[0] == factor * divisor and _is_quotient(quotient[1], node.left, divisor):
                 return remainder, quotient, (factor, node.left)
     return None
+
+
+def _may_be_split(axis: Axis, divisor: int) -> bool:
+    """Whether a loop may have whole parts of so many; an open extent rules that out at times."""
+    return not is_symbolic(axis.extent) or is_multiple(axis.extent, divisor)
 
 
 def _is_quotient(node: Scalar, index: Scalar, divisor: int) -> bool:

@@ -8,7 +8,13 @@ Constants are packed when the program is built; what is only known at run time i
 element is used often enough. Without the copy every step of the reduction would touch another page,
 or, with the operand stored the other way round, gather its vector element by element.
 
-No width is known to divide an open size: all of j is one panel, if b is stored the other way round.
+No width is known to divide an open size. Where stages of their own read the product, as those of
+softmax read scores, it is computed for whole panels, whose last one is filled up with zeros:
+
+    panel[j // 32, k, j % 32] = b[j, k] if j < n else 0
+    y[i, j // 32, j % 32] = sum(k) a[i, k] * panel[j // 32, k, j % 32]
+
+Else all of j is one panel, if b is stored the other way round: its rows lie n elements apart.
 
 Columns that no width divides are computed in two parts, each with a panel of its own:
 
@@ -37,15 +43,20 @@ from relay_tune.tensor.expression import (
     Select,
     Tensor,
     binary,
+    literal,
     reduce,
     select,
 )
 from relay_tune.tensor.index import flat_place, is_injective, simplify
-from relay_tune.tensor.size import is_symbolic, nominal
+from relay_tune.tensor.size import ceiling_quotient, is_symbolic, nominal
 from relay_tune.tensor.tensor import Computed, ProcedureOutput
 from relay_tune.tensor.walk import axes_of, loads, replace_nodes, substitute
 
 PANEL_WIDTHS = (64, 48, 32, 16)
+OPEN_WIDTH = 32
+"""The columns of a panel where their number is open: what tiles of all machines divide, and few
+columns are computed for nothing."""
+
 LEAST_USES = 32
 """An element that is used less often is not worth a copy."""
 
@@ -75,11 +86,19 @@ def with_panels(
             readers.setdefault(tensor, []).append(stage)
     found: list[Stage | ProcedureOutput] = []
     joined: dict[Stage, Stage] = {}
-    for stage in stages:
-        if isinstance(stage, ProcedureOutput):
-            found.append(stage)
+    padded: dict[Tensor, Tensor] = {}
+    for each in stages:
+        if isinstance(each, ProcedureOutput):
+            found.append(each)
             continue
+        stage = _reading_padded(each, padded)
         into = _only_reader(readers.get(stage.tensor, ()))
+        if into is None and _has_stages(readers.get(stage.tensor, ())):
+            lines = _in_open_panels(stage, constants)
+            if lines:
+                padded[stage.tensor] = lines[-1].tensor
+                found += lines
+                continue
         is_output = stage.tensor in outputs
         may_join = stage.tensor not in readers if is_output else into is not None
         parts = _panel(stage, constants, may_join) or [stage]
@@ -90,6 +109,64 @@ def with_panels(
             assert isinstance(last, Stage)
             joined[last] = into
     return _with_readers(found, joined)
+
+
+def _has_stages(readers: Sequence[Stage | ProcedureOutput]) -> bool:
+    """Whether stages alone read something."""
+    return bool(readers) and all(isinstance(reader, Stage) for reader in readers)
+
+
+def _in_open_panels(stage: Stage, constants: frozenset[Tensor]) -> list[Stage]:
+    """The copy, and the product of as many columns as whole panels have; none where it has none."""
+    body, column = stage.body, stage.axes[-1] if stage.axes else None
+    if column is None or not is_symbolic(column.extent) or not _is_product(body):
+        return []
+    assert isinstance(body, Reduce)
+    copied = (load for load in loads(body.body) if load.tensor not in constants)
+    load = next((each for each in copied if _is_worth_copying(each, stage, body, column)), None)
+    if load is None or any(column in axes_of(each) for each in loads(body.body) if each != load):
+        return []
+    used = set(axes_of(load))
+    count = ceiling_quotient(column.extent, OPEN_WIDTH)
+    block, place = Axis(f"{column.name}o", count), Axis(f"{column.name}i", OPEN_WIDTH)
+    outer = [axis for axis in stage.axes[:-1] if axis in used]
+    inner = [axis for axis in body.axes if axis in used]
+    own = {axis: Axis(axis.name, axis.extent) for axis in (*outer, *inner)}
+    at = block * OPEN_WIDTH + place
+    element = select(
+        binary("lt", at, column.extent), simplify(load, {**own, column: at}), literal(0, load.dtype)
+    )
+    axes = (*(own[a] for a in outer), block, *(own[a] for a in inner), place)
+    shape = tuple(axis.extent for axis in axes)
+    panel = Computed(
+        name=f"{load.tensor.name}_panel", shape=shape, dtype=load.dtype, axes=axes, body=element
+    )
+    rows = (*stage.axes[:-1], Axis(block.name, count), Axis(place.name, OPEN_WIDTH))
+    read = panel[(*outer, rows[-2], *inner, rows[-1])]
+    total = replace_nodes(body, {load: read})
+    own_shape = tuple(axis.extent for axis in rows)
+    wide = Computed(
+        name=stage.tensor.name, shape=own_shape, dtype=stage.tensor.dtype, axes=rows, body=total
+    )
+    return [Stage(panel, axes, element), Stage(wide, rows, total)]
+
+
+def _reading_padded(stage: Stage, padded: Mapping[Tensor, Tensor]) -> Stage:
+    """A stage that reads columns in the panels that they were computed in."""
+    own: dict[Scalar, Scalar] = {}
+    for load in loads(stage.body):
+        if load.tensor in padded:
+            *outer, column = load.indices
+            place = (*outer, column // OPEN_WIDTH, column % OPEN_WIDTH)
+            own[load] = padded[load.tensor][place]
+    return replace(stage, body=simplify(replace_nodes(stage.body, own))) if own else stage
+
+
+def _is_product(body: Scalar) -> bool:
+    """Whether a stage sums products."""
+    if not isinstance(body, Reduce) or body.operation != "sum":
+        return False
+    return isinstance(body.body, Binary) and body.body.operation in PRODUCTS
 
 
 def _only_reader(readers: Sequence[Stage | ProcedureOutput]) -> Stage | None:
@@ -130,10 +207,9 @@ def _panel(
 ) -> list[Stage | ProcedureOutput] | None:
     """The copies and the stages that read them, or None; the last stage is what `stage` was."""
     body = stage.body
-    if not isinstance(body, Reduce) or body.operation != "sum" or not stage.axes:
+    if not _is_product(body) or not stage.axes:
         return None
-    if not isinstance(body.body, Binary) or body.body.operation not in PRODUCTS:
-        return None
+    assert isinstance(body, Reduce)
     column = stage.axes[-1]
     width = panel_width(column.extent)
     for load in loads(body.body):

@@ -83,6 +83,20 @@ def test_open_columns_are_copied_where_they_lie_apart(transposed):
     assert names == (["right_panel", "product"] if transposed else ["product"])
 
 
+@pytest.mark.parametrize("columns", [31, 64, 65])
+def test_open_columns_that_stages_read_are_in_panels_of_known_width(columns):
+    open_columns = symbolic_size(Symbol("n"), columns)
+    left = input_tensor("left", (64, 48), "float32")
+    right = input_tensor("right", (open_columns, 48), "float32")
+    scores, j = product(left, right, transposed=True), Axis("j", open_columns)
+    total = compute("total", (64,), lambda i: reduce("sum", [j], scores[i, j]))
+    result = compute("result", scores.shape, lambda i, j: scores[i, j] * total[i])
+    plan = plan_program(TensorProgram((left, right), (result,), ()))
+    panel = next(nest for nest in plan.nests if nest.name == "right_panel")
+    form = axis_affine(panel.index)
+    assert form is not None and sorted(form.terms.values()) == [1, 32, 48 * 32]
+
+
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(
     ("rows", "columns", "depth"),
