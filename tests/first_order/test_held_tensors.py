@@ -34,7 +34,7 @@ def _program(body: str) -> FirstOrderProgram:
     ("body", "tensors"),
     [
         ("nn.dense(exp(%x), %x)", 0),  # what a region plans, and a result of the caller's
-        ("let %y = exp(%x); if (%n < 1) { nn.relu(%y) } else { tanh(%y) }", 1),
+        ("let %y = nn.softmax(%x); if (%n < 1) { nn.relu(%y) } else { tanh(%y) }", 1),
         (LOOP + "%f(%n, exp(%x))", 2),  # what the loop was given, and what it passes on
         (LOOP + "let %y = exp(%x); nn.dense(%f(%n, %y), %y)", 3),  # %y waits for the loop
         (RECURSION + "%f(%n, exp(%x))", 3),  # of the waiting calls one counts
