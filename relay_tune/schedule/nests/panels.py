@@ -48,7 +48,7 @@ from relay_tune.tensor.expression import (
     select,
 )
 from relay_tune.tensor.index import flat_place, is_injective, simplify
-from relay_tune.tensor.size import ceiling_quotient, is_symbolic, nominal
+from relay_tune.tensor.size import ceiling_quotient, is_multiple, is_symbolic, nominal
 from relay_tune.tensor.tensor import Computed, ProcedureOutput
 from relay_tune.tensor.walk import axes_of, loads, replace_nodes, substitute
 
@@ -92,8 +92,9 @@ def with_panels(
             found.append(each)
             continue
         stage = _reading_padded(each, padded)
-        into = _only_reader(readers.get(stage.tensor, ()))
-        if into is None and _has_stages(readers.get(stage.tensor, ())):
+        mine = readers.get(stage.tensor, ())
+        into = _only_reader(mine)
+        if into is None and stage.tensor not in outputs and _are_stages(mine):
             lines = _in_open_panels(stage, constants)
             if lines:
                 padded[stage.tensor] = lines[-1].tensor
@@ -111,7 +112,7 @@ def with_panels(
     return _with_readers(found, joined)
 
 
-def _has_stages(readers: Sequence[Stage | ProcedureOutput]) -> bool:
+def _are_stages(readers: Sequence[Stage | ProcedureOutput]) -> bool:
     """Whether stages alone read something."""
     return bool(readers) and all(isinstance(reader, Stage) for reader in readers)
 
@@ -126,29 +127,17 @@ def _in_open_panels(stage: Stage, constants: frozenset[Tensor]) -> list[Stage]:
     load = next((each for each in copied if _is_worth_copying(each, stage, body, column)), None)
     if load is None or any(column in axes_of(each) for each in loads(body.body) if each != load):
         return []
-    used = set(axes_of(load))
-    count = ceiling_quotient(column.extent, OPEN_WIDTH)
-    block, place = Axis(f"{column.name}o", count), Axis(f"{column.name}i", OPEN_WIDTH)
-    outer = [axis for axis in stage.axes[:-1] if axis in used]
-    inner = [axis for axis in body.axes if axis in used]
-    own = {axis: Axis(axis.name, axis.extent) for axis in (*outer, *inner)}
-    at = block * OPEN_WIDTH + place
-    element = select(
-        binary("lt", at, column.extent), simplify(load, {**own, column: at}), literal(0, load.dtype)
+    panel, outer, inner = _blocks(load, stage, body, column, OPEN_WIDTH)
+    block, within = (
+        Axis(axis.name, axis.extent) for axis in (panel.axes[len(outer)], panel.axes[-1])
     )
-    axes = (*(own[a] for a in outer), block, *(own[a] for a in inner), place)
-    shape = tuple(axis.extent for axis in axes)
-    panel = Computed(
-        name=f"{load.tensor.name}_panel", shape=shape, dtype=load.dtype, axes=axes, body=element
-    )
-    rows = (*stage.axes[:-1], Axis(block.name, count), Axis(place.name, OPEN_WIDTH))
-    read = panel[(*outer, rows[-2], *inner, rows[-1])]
-    total = replace_nodes(body, {load: read})
-    own_shape = tuple(axis.extent for axis in rows)
+    total = replace_nodes(body, {load: panel.tensor[(*outer, block, *inner, within)]})
+    rows = (*stage.axes[:-1], block, within)
+    shape = tuple(axis.extent for axis in rows)
     wide = Computed(
-        name=stage.tensor.name, shape=own_shape, dtype=stage.tensor.dtype, axes=rows, body=total
+        name=stage.tensor.name, shape=shape, dtype=stage.tensor.dtype, axes=rows, body=total
     )
-    return [Stage(panel, axes, element), Stage(wide, rows, total)]
+    return [panel, Stage(wide, rows, total)]
 
 
 def _reading_padded(stage: Stage, padded: Mapping[Tensor, Tensor]) -> Stage:
@@ -157,8 +146,8 @@ def _reading_padded(stage: Stage, padded: Mapping[Tensor, Tensor]) -> Stage:
     for load in loads(stage.body):
         if load.tensor in padded:
             *outer, column = load.indices
-            place = (*outer, column // OPEN_WIDTH, column % OPEN_WIDTH)
-            own[load] = padded[load.tensor][place]
+            at = (*outer, column // OPEN_WIDTH, column % OPEN_WIDTH)
+            own[load] = padded[load.tensor][at]
     return replace(stage, body=simplify(replace_nodes(stage.body, own))) if own else stage
 
 
@@ -315,23 +304,54 @@ def _copied(
     load: Load, stage: Stage, body: Reduce, column: Axis, width: int
 ) -> list[Stage | ProcedureOutput]:
     """The stage that copies what `load` reads, and the stage with its load replaced."""
+    if width == column.extent:
+        panel, outer, inner = _one_panel(load, stage, body, column)
+        read_at: tuple[Scalar, ...] = (*outer, *inner, column)
+    else:
+        panel, outer, inner = _blocks(load, stage, body, column, width)
+        read_at = (*outer, column // width, *inner, column % width)
+    return [panel, replace(stage, body=replace_nodes(body, {load: panel.tensor[read_at]}))]
+
+
+def _one_panel(
+    load: Load, stage: Stage, body: Reduce, column: Axis
+) -> tuple[Stage, list[Axis], list[Axis]]:
+    """The copy whose rows have all columns, and the axes around them and of their number."""
+    outer, inner, own = _axes_of_panels(load, stage, body)
+    within = Axis(f"{column.name}i", column.extent)
+    axes = (*(own[a] for a in outer), *(own[a] for a in inner), within)
+    element = simplify(load, {**own, column: within})
+    return _stage(load, axes, row_length(column.extent), element), outer, inner
+
+
+def _blocks(
+    load: Load, stage: Stage, body: Reduce, column: Axis, width: int
+) -> tuple[Stage, list[Axis], list[Axis]]:
+    """The copy in panels of so many columns, the last of which may be filled up with zeros."""
+    outer, inner, own = _axes_of_panels(load, stage, body)
+    block = Axis(f"{column.name}o", ceiling_quotient(column.extent, width))
+    within = Axis(f"{column.name}i", width)
+    at = block * width + within
+    element = simplify(load, {**own, column: at})
+    if not is_multiple(column.extent, width):
+        element = select(binary("lt", at, column.extent), element, literal(0, load.dtype))
+    axes = (*(own[a] for a in outer), block, *(own[a] for a in inner), within)
+    return _stage(load, axes, row_length(width), element), outer, inner
+
+
+def _axes_of_panels(
+    load: Load, stage: Stage, body: Reduce
+) -> tuple[list[Axis], list[Axis], dict[Axis, Axis]]:
+    """The axes of a result and of its sum that an operand has, and axes of its copy for them."""
     used = set(axes_of(load))
     outer = [axis for axis in stage.axes[:-1] if axis in used]
     inner = [axis for axis in body.axes if axis in used]
-    own = {axis: Axis(axis.name, axis.extent) for axis in (*outer, *inner)}
-    place = Axis(f"{column.name}i", width)
-    if width == column.extent:
-        axes = (*(own[a] for a in outer), *(own[a] for a in inner), place)
-        element = simplify(load, {**own, column: place})
-        read_at: tuple[Scalar, ...] = (*outer, *inner, column)
-    else:
-        block = Axis(f"{column.name}o", column.extent // width)
-        axes = (*(own[a] for a in outer), block, *(own[a] for a in inner), place)
-        element = simplify(load, {**own, column: block * width + place})
-        read_at = (*outer, column // width, *inner, column % width)
-    shape = (*(axis.extent for axis in axes[:-1]), row_length(width))
-    panel = Computed(
-        name=f"{load.tensor.name}_panel", shape=shape, dtype=load.dtype, axes=axes, body=element
-    )
-    changed = replace(stage, body=replace_nodes(body, {load: panel[read_at]}))
-    return [Stage(panel, axes, element), changed]
+    return outer, inner, {axis: Axis(axis.name, axis.extent) for axis in (*outer, *inner)}
+
+
+def _stage(load: Load, axes: tuple[Axis, ...], row: int, element: Scalar) -> Stage:
+    """The stage of a copy; `row` is the room of each of its rows."""
+    shape = (*(axis.extent for axis in axes[:-1]), row)
+    name = f"{load.tensor.name}_panel"
+    panel = Computed(name=name, shape=shape, dtype=load.dtype, axes=axes, body=element)
+    return Stage(panel, axes, element)

@@ -97,6 +97,17 @@ def test_open_columns_that_stages_read_are_in_panels_of_known_width(columns):
     assert form is not None and sorted(form.terms.values()) == [1, 32, 48 * 32]
 
 
+def test_a_product_that_is_a_result_too_keeps_its_shape():
+    open_columns = symbolic_size(Symbol("n"), 65)
+    left = input_tensor("left", (64, 48), "float32")
+    right = input_tensor("right", (open_columns, 48), "float32")
+    scores, j = product(left, right, transposed=True), Axis("j", open_columns)
+    total = compute("total", (64,), lambda i: reduce("sum", [j], scores[i, j]))
+    plan = plan_program(TensorProgram((left, right), (scores, total), ()))
+    (nest,) = (each for each in plan.nests if each.name == "product")
+    assert nest.target.viewed is scores
+
+
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(
     ("rows", "columns", "depth"),
