@@ -20,6 +20,7 @@ from dataclasses import field, replace
 from math import prod
 from typing import ClassVar
 
+from relay_tune.arguments import whole_number
 from relay_tune.codegen.target import native_target
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Call, Expr, Function, Var
@@ -56,6 +57,9 @@ class RecomputeElementwise:
     machine: Machine = field(default_factory=lambda: native_target().machine)
     accuracy: Accuracy = Accuracy.FAST
     maximum_group_size: int = 64
+
+    def __post_init__(self) -> None:
+        whole_number(self.maximum_group_size, "maximum_group_size", 1)
 
     def __call__(self, module: Module) -> Module:
         """The module with fewer kernels; as it is where the order of its calls matters."""

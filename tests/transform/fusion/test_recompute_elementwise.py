@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.transform.fusion.fuse import Fuse
 from relay_tune.transform.fusion.recompute_elementwise import RecomputeElementwise
@@ -88,3 +91,8 @@ def test_sizes_that_only_a_run_tells_are_left_alone(typed: Any) -> None:
     text = f"({X}, {Y}, {W}) {{ {TWO_READERS.format(value=SCALED)} }}".replace("256", "?")
     fused = Fuse()(typed(text))
     assert RECOMPUTE(fused) is fused
+
+
+def test_a_kernel_has_a_call() -> None:
+    with pytest.raises(InputError, match="maximum_group_size"):
+        RecomputeElementwise(core(32, 16), maximum_group_size=0)

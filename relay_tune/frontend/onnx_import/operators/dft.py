@@ -109,7 +109,7 @@ def _half_number(build: Builder, length: Expr) -> Expr:
 
 
 def _real_tables(length: int) -> list[np.ndarray]:
-    """What a half spectrum is multiplied by: parts of exp(2 pi i k n / N) / N, [k, n] each.
+    """The factors of a half spectrum: parts of exp(2 pi i k n / N) / N, [k, n] each.
 
     Each element but the first, and that in the middle, stands for its mirror image, too.
     """
