@@ -42,7 +42,7 @@ from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Reduce, Tensor
 from relay_tune.tensor.program import TensorProgram
-from relay_tune.tensor.scalar_semantics import is_float
+from relay_tune.tensor.scalar_semantics import NARROW_FLOATS, is_float
 from relay_tune.tensor.size import UndecidedSizeError, dim_of, is_symbolic, nominal
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of, loads
@@ -399,10 +399,11 @@ def _rows_of_products(program: TensorProgram) -> set[int]:
 
 
 def _is_converted(weights: Tensor) -> bool:
-    """Whether weights are floats that are made of integers."""
+    """Whether weights are floats that are made of integers, or of floats of fewer bits."""
     if not isinstance(weights, Computed) or not is_float(weights.dtype):
         return False
-    return any(not is_float(load.tensor.dtype) for load in loads(weights.body))
+    read = (load.tensor.dtype for load in loads(weights.body))
+    return any(not is_float(dtype) or dtype in NARROW_FLOATS for dtype in read)
 
 
 def _weights(program: TensorProgram) -> set[Tensor]:

@@ -139,7 +139,7 @@ def _general_machine(target: Target) -> Machine:
     coefficients = architecture_of(target.triple).coefficients
     words: dict[str, DotProduct] = {}
     for each in target.dot_products:
-        if each.pattern:
+        if each.pattern and not target.cpu.startswith(each.slow_cpus):
             words.setdefault(each.pattern.name, each)
     lookups = {each.dtype: each.lanes for each in target.lookups}
     return Machine(

@@ -54,6 +54,8 @@ class DotProduct:
         mnemonic: its name in assembly, which profiles show; they show `dtype` where it is empty.
         is_added_apart: whether that addition is an instruction of machine code, too, which takes
             products from a register.
+        slow_cpus: beginnings of the names of processors that split it into many steps, so that
+            fused multiply-adds of floats are faster.
     """
 
     dtype: str
@@ -68,6 +70,7 @@ class DotProduct:
     fixed: str = ""
     mnemonic: str = ""
     is_added_apart: bool = False
+    slow_cpus: tuple[str, ...] = ()
 
     @property
     def lanes(self) -> int:

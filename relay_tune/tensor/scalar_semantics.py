@@ -19,6 +19,10 @@ from relay_tune.machine.pattern import WORD_PATTERNS, WordPattern
 Array = np.ndarray[Any, Any]
 
 
+NARROW_FLOATS = ("bfloat16", "float16")
+"""Floats that vectors convert to float32 before they compute with them."""
+
+
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The numpy element type called `name`."""
     return DTYPES[name]

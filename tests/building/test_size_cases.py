@@ -17,6 +17,7 @@ from relay_tune.building.size_cases import (
     FEW_IMAGES,
     FEW_POINTS,
     FEW_ROWS,
+    LARGEST_EXAMPLE,
     MANY_ROWS,
     MANY_ROWS_EXAMPLE,
 )
@@ -112,7 +113,7 @@ def primitives(
     ("module", "expected"),
     [
         (DENSE, EACH),
-        (NARROW, EACH),
+        (NARROW, [*EACH, (MANY_ROWS, LARGEST_EXAMPLE), (0, 0)]),
         (SEVERAL_ROWS, [(1, 1), (1, FEW_ROWS)]),
         (SEVERAL_SIZES, [(1, 1), (1, 1)]),
         (IMAGES, [(1, 1), (1, FEW_ROWS)]),
@@ -212,13 +213,14 @@ def test_many_rows_find_weights_of_few_bits_in_panels_that_they_can_read(
     assert chosen.packing(primitive.plan.packing.choices) == primitive.plan.packing.choices
 
 
-def test_many_rows_have_code_of_their_own_for_weights_of_few_bits() -> None:
+@pytest.mark.parametrize("scheme", ["int4", "bfloat16"])
+def test_many_rows_have_code_of_their_own_for_weights_of_few_bits(scheme: str) -> None:
     text = (
         "def @main(%x: Tensor[(n, 256), float32], %w: Tensor[(512, 256), float32]) "
         "{ nn.dense(%x, %w) }"
     )
     wide = infer_types(BindParameters({"w": floats(512, 256)})(parse(text)))
-    stored = StoreWeights("int4")(wide)
+    stored = StoreWeights(scheme)(wide)
     (primitive,) = primitives(stored).values()
     case = next(each for each in primitive.cases if each.fits({"s0": MANY_ROWS}))
     assert case.bounds["s0"][0] == MANY_ROWS and not case.fits({"s0": MANY_ROWS - 1})

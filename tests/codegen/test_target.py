@@ -142,3 +142,13 @@ def test_what_others_write_while_llvm_is_asked_is_kept(
     monkeypatch.setattr(target_check.llvm.Target, "from_triple", lambda triple: LoudTarget())
     assert target_check.unknown_parts("loud", "x", "") == ("'x'",)
     assert capfd.readouterr().err == "of another thread\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_fast"),
+    [("cooperlake", True), ("znver4", True), ("sapphirerapids", False), ("emeraldrapids", False)],
+)
+def test_machines_whose_products_of_bfloat16_are_slow_do_without(name: str, is_fast: bool) -> None:
+    target = parse_target(f"x86_64-linux-gnu:{name}")
+    assert "dot_b16b16" in {each.pattern.name for each in target.dot_products if each.pattern}
+    assert ("dot_b16b16" in target.machine.dot_products) is is_fast

@@ -10,6 +10,7 @@ import numpy as np
 from relay_tune.ir.dim import Symbol
 from relay_tune.tensor.expression import Axis, Scalar, binary, cast, reduce
 from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
@@ -207,6 +208,33 @@ def stored(
     numbers = rng.integers(low, high, q.shape, endpoint=True).astype(q.dtype)
     scales = (rng.random(s.shape) / 2**bits).astype(np.float32)
     return TensorProgram((x,), (result,), ((q, numbers), (s, scales)))
+
+
+def narrow(
+    rows: int,
+    steps: int,
+    columns: int,
+    *,
+    weights: str = "bfloat16",
+    data: str = "float32",
+    transposed: bool = False,
+) -> TensorProgram:
+    """A product in float32 of constant weights, and perhaps data, of a narrower type.
+
+    `transposed` weights are stored as (columns, steps).
+    """
+    x = input_tensor("x", (rows, steps), data)
+    w = input_tensor("w", (columns, steps) if transposed else (steps, columns), weights)
+    wide = compute("wide", w.shape, lambda *at: cast(w[at], "float32"))
+    given = compute("given", x.shape, lambda *at: cast(x[at], "float32"))
+    k = Axis("k", steps)
+
+    def element(i: Scalar, j: Scalar) -> Scalar:
+        return reduce("sum", [k], given[i, k] * (wide[j, k] if transposed else wide[k, j]))
+
+    result = compute("product", (rows, columns), element)
+    values = np.random.default_rng(0).standard_normal(w.shape)
+    return TensorProgram((x,), (result,), ((w, values.astype(numpy_dtype(weights))),))
 
 
 def weight_gradient(

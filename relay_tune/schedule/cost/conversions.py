@@ -15,9 +15,10 @@ from math import prod
 from relay_tune.remembered import remembered
 from relay_tune.schedule.cost.tile import Tile, distinct_places
 from relay_tune.schedule.loops.scaled_sums import ScaledSum, scaled_sum
-from relay_tune.schedule.nests.operation_count import instructions, operation_count
+from relay_tune.schedule.nests.operation_count import WIDENING, instructions, operation_count
 from relay_tune.tensor.bit_fields import signed_field
 from relay_tune.tensor.expression import Axis, Cast, Scalar
+from relay_tune.tensor.scalar_semantics import NARROW_FLOATS
 from relay_tune.tensor.walk import axes_of, sub_expressions
 
 REMEMBERED = 1 << 12
@@ -110,4 +111,6 @@ def _registers(axis: Axis, extent: int, tile: Tile, lanes: int) -> int:
 
 
 def _instructions(node: Scalar) -> float:
-    return 1.0 if isinstance(node, Cast) else instructions(node)
+    if not isinstance(node, Cast):
+        return instructions(node)
+    return WIDENING if node.operand.dtype in NARROW_FLOATS else 1.0

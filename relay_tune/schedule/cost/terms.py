@@ -127,8 +127,9 @@ def _streamed(operand: Operand) -> float:
     if operand.access.is_near or traffic.tile.analysis.is_read_once(operand.access):
         return 0.0
     accesses = traffic.tile.analysis.accesses
-    own = sum(n for a, n in zip(accesses, traffic.touched[0], strict=True) if not a.constant)
-    share = 2 * own / traffic.machine.memories[1].bytes - 1
+    among = zip(accesses, traffic.touched[0], strict=True)
+    data = (n for a, n in among if not (a.constant or a.is_near))
+    share = 2 * sum(data) / traffic.machine.memories[1].bytes - 1
     return min(max(share, 0.0), 1.0) * operand.hidden
 
 

@@ -34,7 +34,7 @@ from relay_tune.tensor.expression import (
     neutral_element,
 )
 from relay_tune.tensor.index import simplify
-from relay_tune.tensor.scalar_semantics import is_float
+from relay_tune.tensor.scalar_semantics import NARROW_FLOATS, is_float
 from relay_tune.tensor.size import nominal, surely_less
 from relay_tune.tensor.tensor import Computed, Copy, ProcedureOutput, stored
 from relay_tune.tensor.walk import (
@@ -51,6 +51,9 @@ MAXIMUM_INLINED_NODES = 150
 
 MAXIMUM_PERIODIC_NODES = 1000
 """The same where selects by a place within a period leave each place only a part of the nodes."""
+
+LEAST_WIDENED_READS = 32
+"""Narrow floats that sums of products read as often are widened once, into memory."""
 
 MAXIMUM_HALO = 2.0
 """A single elementwise reader this much larger only adds a border around what it reads."""
@@ -205,7 +208,7 @@ def _worth_inlining(
     if any(load is None for _, load in readers):
         return False
     if _is_access(stage.body):
-        return True
+        return not _is_widened_often(stage, readers)
     if not _is_small(stage.body) or _loses_places(stage, readers):
         return False
     repeated = max((_repetition(tensor, reader) for reader, _ in readers), default=1.0)
@@ -217,6 +220,25 @@ def _worth_inlining(
             return False
         return repeated <= MAXIMUM_HALO or _is_read_once(tensor, only_reader)
     return repeated <= 1 and _cost(stage.body) <= 4
+
+
+def _is_widened_often(stage: Stage, readers: Sequence[tuple[Tensor, Load | None]]) -> bool:
+    """Whether products would widen each narrow float again and again: two instructions a read."""
+    body = stage.body
+    if not isinstance(body, Cast) or body.operand.dtype not in NARROW_FLOATS:
+        return False
+    return any(
+        isinstance(reader, Computed)
+        and _is_sum_of_products(reader.body)
+        and _repetition(stage.tensor, reader) >= LEAST_WIDENED_READS
+        for reader, _ in readers
+    )
+
+
+def _is_sum_of_products(body: Scalar) -> bool:
+    if not isinstance(body, Reduce) or body.operation != "sum":
+        return False
+    return isinstance(body.body, Binary) and body.body.operation == "mul"
 
 
 def _is_small(body: Scalar) -> bool:

@@ -39,9 +39,11 @@ UNARY = {
 }
 """Vector instructions of functions of one number; the others take `FUNCTION`."""
 
-
 LOOKUP = 4.0
 """Vector instructions that look up bytes, about: two halves of a table, and a selection."""
+
+WIDENING = 2.0
+"""Vector instructions that make float32 of narrower floats: words of 32 bits, and a shift."""
 
 FUNCTION, DIVISION = 16.0, 8.0
 """Vector instructions of other functions, and of a division or a power, about."""

@@ -24,13 +24,11 @@ from relay_tune.tensor.expression import (
     cast,
     reduce,
 )
-from relay_tune.tensor.scalar_semantics import Array
+from relay_tune.tensor.scalar_semantics import NARROW_FLOATS, Array
 from relay_tune.tensor.scalar_value import values_over
 from relay_tune.tensor.size import is_symbolic, nominal
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of, substitute
-
-NARROW_FLOATS = ("bfloat16", "float16")
 
 LEAST_ROWS = 4
 """Fewer rows read the weights and do little else, in whatever form."""

@@ -97,6 +97,8 @@ def _packed_load(load: Load, nest: Nest, number: Axis) -> tuple[Load, PackedCons
         return None
     plain = [axis for axis in steps if form.coefficient(axis)]
     apart = form.coefficient(plain[-1]) if plain else 1
+    if apart > form.coefficient(column):  # neighbours are columns, not elements of a word
+        apart = 1
     within = form.constant if form.constant < apart else 0
     axes = [PackedAxis(axis.extent, form.coefficient(axis), 1) for axis in plain]
     if apart > 1:  # elements of a word: each of them has a load

@@ -60,16 +60,19 @@ def _asked_beside(
     """What the busiest nest asks for, and that nest, where copies would have to wait for it.
 
     On an intrinsic vector units are idle meanwhile; where parts of a sum follow each other, the
-    products of one have time for all that the next one reads.
+    products of one have time for all that the next one reads. So have those of a panel of weights
+    for the weights of the next one.
     """
-    if blocks.apart is None and all(intrinsic_match(nest) is None for nest in blocks.nests):
+    has_time = blocks.apart is not None or blocks.packed
+    if not has_time and all(intrinsic_match(nest) is None for nest in blocks.nests):
         return None, ()
     places = (*blocks.outer, blocks.base)
     busiest, touched = fetched_beside(blocks.nests, places, blocks.rows, constants)
     nest = blocks.nests[busiest]
-    if blocks.apart is None and intrinsic_match(nest) is None:
-        return None, ()
-    return nest, touched
+    if blocks.apart is not None or intrinsic_match(nest) is not None:
+        return nest, touched
+    weights = {constant.tensor for constant in blocks.packed}
+    return nest, tuple(each for each in touched if each.tensor in weights)
 
 
 def _all_bytes(tensor: Tensor) -> int:

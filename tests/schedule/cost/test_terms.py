@@ -8,10 +8,13 @@ from relay_tune.machine.coefficients import FITTED
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.operand import operands
-from relay_tune.schedule.cost.terms import OF_DATA, OF_WEIGHTS, memory_cycles
+from relay_tune.schedule.cost.terms import OF_DATA, OF_WEIGHTS, _streamed, memory_cycles
 from relay_tune.schedule.cost.tile import tile_of
 from relay_tune.schedule.cost.traffic import Traffic, traffic_of
+from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.weight_panels.record import PANELS
 from relay_tune.schedule.space.default_choice import default_choice
+from tests.schedule import products
 from tests.schedule.machines import SERVER
 from tests.schedule.nest_spaces import weighted_product
 
@@ -91,3 +94,16 @@ def test_rows_from_memory_are_waited_for_where_the_next_tile_reads_them_again(
 
 def test_the_default_reads_rows_from_memory_once():
     assert default_choice(weighted_product(100_000, 256, 64)).tile[1] == 64
+
+
+def test_a_panel_that_a_group_keeps_is_no_reason_for_rows_to_come_late():
+    """3072 steps of 48 columns fill most of the second cache, as packed constants do elsewhere."""
+    plan = plan_program(products.narrow(512, 3072, 96), PANELS(columns=48))
+    space = plan.spaces(SERVER, 1)[-1]
+    choice = TileChoice(1, 16, (9, 48), (0, 1), (1, 1), (0,), 8, 0)
+    assert sum(traffic_of(tile_of(space.analysis, choice, SERVER), choice).touched[0]) > (
+        SERVER.memories[1].bytes / 2
+    )
+    found = operands(traffic_of(tile_of(space.analysis, choice, SERVER), choice))
+    rows = next(operand for operand in found if not operand.access.is_near)
+    assert _streamed(rows) == 0.0

@@ -188,6 +188,23 @@ def test_a_conversion_of_an_access_is_an_access():
     assert [stage.tensor.name for stage in inline_stages(outputs)] == ["r", "e"]
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize(("columns", "names"), [(8, ["product"]), (64, ["wide", "product"])])
+def test_narrow_floats_that_products_read_often_are_widened_once(dtype, columns, names):
+    x = input_tensor("x", (4, 16), dtype)
+    w = input_tensor("w", (16, columns), "float32")
+    wide = compute("wide", x.shape, lambda *at: cast(x[at], "float32"))
+    assert [stage.tensor.name for stage in inline_stages([product(wide, w)])] == names
+
+
+def test_narrow_weights_are_widened_where_they_are_multiplied():
+    x = input_tensor("x", (64, 16), "float32")
+    w = input_tensor("w", (16, 64), "bfloat16")
+    wide = compute("wide", w.shape, lambda *at: cast(w[at], "float32"))
+    (stage,) = inline_stages([product(x, wide)], frozenset({w}))
+    assert stage.tensor.name == "product"
+
+
 def test_a_reduction_that_is_read_through_two_tensors_is_read_by_one_load() -> None:
     """x * sigmoid(x) of a product plus a number: both take the product into their loops."""
     total = product(X, X)

@@ -5,6 +5,8 @@ import pytest
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X3_SUMS
 from relay_tune.schedule.rewrites.rows import ROWS
+from relay_tune.schedule.rewrites.weight_panels.record import PANELS
+from tests.schedule import products
 from tests.schedule.machines import SERVER, TILES
 from tests.schedule.rewrites.matrix_products.test_long_sums import weight_gradient
 from tests.schedule.row_groups.test_groups import softmax_program
@@ -27,3 +29,10 @@ def test_what_a_product_asks_for_is_charged_there_and_near_for_the_copies():
     for space in copies:
         assert not space.analysis.near.asked_for
         assert all(access.is_near for access in space.analysis.result_accesses)
+
+
+def test_the_weights_of_the_next_panel_come_beside_the_products():
+    plan = plan_program(products.narrow(128, 768, 96), PANELS(columns=48))
+    conversion, product = plan.spaces(SERVER, 1)
+    assert product.analysis.near.asked_for == ((2 * 48 * 768, 2 * 96 * 768),)
+    assert all(access.is_near for access in conversion.analysis.result_accesses)

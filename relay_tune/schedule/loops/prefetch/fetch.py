@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.loops.prefetch.limits import OPEN_TILES
 from relay_tune.schedule.loops.tile_points import TilePosition
@@ -84,6 +86,11 @@ class Turns:
         end = waiting + -(-pieces // in_turn)
         begun: tuple[Limit, ...] = ((waiting - self.number, 1),) if waiting else ()
         return in_turn, begun if end == self.count else (*begun, (self.number, end))
+
+
+def elements_of_line(tensor: Tensor) -> int:
+    """How many elements of a tensor lie in a line of the caches."""
+    return LINE_BYTES // DTYPES[tensor.dtype].itemsize
 
 
 def least_count(count: int) -> int:

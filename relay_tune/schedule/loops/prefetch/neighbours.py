@@ -18,9 +18,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import prod
 
-from relay_tune.machine.machine import LINE_ELEMENTS
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.schedule.loops.prefetch.fetch import Fetch, Site, Turns, digits
+from relay_tune.schedule.loops.prefetch.fetch import (
+    Fetch,
+    Site,
+    Turns,
+    digits,
+    elements_of_line,
+)
 from relay_tune.schedule.loops.prefetch.limits import (
     FEWEST_LINES,
     JOINED_SHARE,
@@ -32,6 +37,7 @@ from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, literal
 from relay_tune.tensor.index import FlatView
+from relay_tune.tensor.loops import Buffer, BufferScope
 from relay_tune.tensor.size import is_symbolic, nominal
 from relay_tune.tensor.walk import loads
 
@@ -98,7 +104,7 @@ class TouchedRows:
         at: Scalar = literal(self.first, INDEX)
         for axis, apart in self.terms:
             at = at + axis * apart
-        levels = (*self.levels, (self.lines, LINE_ELEMENTS))
+        levels = (*self.levels, (self.lines, elements_of_line(self.tensor)))
         counts = [count for count, _ in levels]
         for (_, apart), digit in zip(reversed(levels), digits(number, counts), strict=True):
             at = at + digit * apart
@@ -143,13 +149,20 @@ def _touched(
     read: dict[Tensor, list[Affine | None]] = {}
     for root in nest.roots:
         for load in loads(root):
-            if isinstance(load.tensor, FlatView) and load.tensor.viewed not in packed:
+            if _is_outside(load.tensor, packed):
                 read.setdefault(load.tensor, []).append(axis_affine(load.indices[0]))
     found = [_rows(tensor, forms, nest, places, ahead) for tensor, forms in read.items()]
     if isinstance(nest.target, FlatView):
         form = axis_affine(nest.index)
         found.append(_rows(nest.target, [form], nest, places, ahead, for_write=True))
     return [rows for rows in found if rows is not None and rows.all_lines >= FEWEST_LINES]
+
+
+def _is_outside(tensor: Tensor, packed: frozenset[Tensor]) -> bool:
+    """Whether what a nest reads is no tensor of its group, and is not packed for its reductions."""
+    if isinstance(tensor, Buffer):
+        return tensor.scope is BufferScope.ARGUMENT
+    return isinstance(tensor, FlatView) and tensor.viewed not in packed
 
 
 def touched_rows(tensor: Tensor, nest: Nest, parts: Sequence[Axis]) -> TouchedRows | None:
@@ -189,9 +202,10 @@ def _rows(
         return None
     if not any(terms.values()):
         return None
-    now = _pieces(affine, inner)
+    line = elements_of_line(tensor)
+    now = _pieces(affine, inner, line)
     shift = sum(terms[axis] * steps for axis, steps in ahead.items())
-    pieces = _joined(_not_in((low + shift, high + shift), now) for low, high in now)
+    pieces = _joined((_not_in((low + shift, high + shift), now) for low, high in now), line)
     pieces = pieces if shift else now
     levels = _levels([low for low, _ in pieces])
     if levels is None:
@@ -201,23 +215,23 @@ def _rows(
         terms=tuple(terms.items()),
         first=pieces[0][0],
         levels=levels,
-        lines=max(-(-(high - low) // LINE_ELEMENTS) for low, high in pieces),
+        lines=max(-(-(high - low) // line) for low, high in pieces),
         for_write=for_write,
     )
 
 
-def _pieces(forms: Sequence[Affine], inner: Iterable[Axis]) -> list[Piece]:
+def _pieces(forms: Sequence[Affine], inner: Iterable[Axis], line: int) -> list[Piece]:
     """The pieces that accesses touch while the inner axes run; small gaps are part of them."""
-    found = [_rows_of(form, inner) for form in forms]
-    return _joined((row, row + size) for rows, size in found for row in rows)
+    found = [_rows_of(form, inner, line) for form in forms]
+    return _joined(((row, row + size) for rows, size in found for row in rows), line)
 
 
-def _rows_of(form: Affine, inner: Iterable[Axis]) -> tuple[list[int], int]:
+def _rows_of(form: Affine, inner: Iterable[Axis], line: int) -> tuple[list[int], int]:
     """Where the rows begin that an access touches, and how long they are."""
     size, starts = 1, [form.constant]
     for axis in sorted((a for a in inner if form.coefficient(a)), key=form.coefficient):
         apart = form.coefficient(axis)
-        if 0 < apart <= size + LINE_ELEMENTS:
+        if 0 < apart <= size + line:
             size += apart * (axis.extent - 1)
         elif len(starts) * axis.extent > MOST_ROWS:
             return [], 0
@@ -243,11 +257,11 @@ def _levels(starts: Sequence[int]) -> tuple[tuple[int, int], ...] | None:
     return tuple(level for level in ((rounds, outer), (inner, step)) if level[0] > 1)
 
 
-def _joined(pieces: Iterable[Piece]) -> list[Piece]:
+def _joined(pieces: Iterable[Piece], line: int) -> list[Piece]:
     """Pieces in order, as one where they touch each other or nearly do."""
     found: list[Piece] = []
     for low, high in sorted(piece for piece in pieces if piece[0] < piece[1]):
-        gap = max(LINE_ELEMENTS, (high - low) // JOINED_SHARE)
+        gap = max(line, (high - low) // JOINED_SHARE)
         if found and low <= found[-1][1] + gap:
             found[-1] = found[-1][0], max(high, found[-1][1])
         else:

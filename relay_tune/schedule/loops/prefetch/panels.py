@@ -18,11 +18,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
-from relay_tune.machine.machine import LINE_ELEMENTS
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.loops.packed_loads import PackedLoad
-from relay_tune.schedule.loops.prefetch.fetch import Fetch, Site, Turns, least_count
+from relay_tune.schedule.loops.prefetch.fetch import (
+    Fetch,
+    Site,
+    Turns,
+    elements_of_line,
+    least_count,
+)
 from relay_tune.schedule.loops.prefetch.limits import MOST_ELEMENTS, MOST_PANEL_LINES, OPEN_TILES
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
@@ -103,18 +108,19 @@ class PanelPrefetch:
         for axis, apart in panels.steps:
             start = start + site.bindings[axis].number * apart
         group, reader = Turns(site.groups).number, readers.number
+        line = elements_of_line(panels.tensor)
         pieces: list[Scalar] = [literal(0, INDEX)]
         turn = group
         if panels.pieces.count > 1:
-            start = start + reader * (self.lines * LINE_ELEMENTS)
+            start = start + reader * (self.lines * line)
             pieces = [(group * self.steps + n) * panels.pieces.apart for n in range(self.steps)]
             turn = reader
         else:
-            start = start + (reader * self.shares + group) * LINE_ELEMENTS
+            start = start + (reader * self.shares + group) * line
         lines = tuple(
-            (panels.tensor, start + piece + line * self.apart * LINE_ELEMENTS)
+            (panels.tensor, start + piece + number * self.apart * line)
             for piece in pieces
-            for line in range(self.lines)
+            for number in range(self.lines)
         )
         limits = [] if self.is_every else [(turn, self.shares)]
         limits += [(loop, OPEN_TILES) for loop in readers.loops if is_symbolic(loop.extent)]
@@ -256,10 +262,10 @@ def _fetched(
 
 def _lines(panels: Panels) -> int:
     """The lines that a piece lies in; pieces that begin anywhere touch one more."""
-    pieces = panels.pieces
+    pieces, line = panels.pieces, elements_of_line(panels.tensor)
     starts = (panels.offset, panels.next, pieces.apart, *(apart for _, apart in panels.steps))
-    torn = pieces.count > 1 and any(start % LINE_ELEMENTS for start in starts)
-    return -(-pieces.size // LINE_ELEMENTS) + torn
+    torn = pieces.count > 1 and any(start % line for start in starts)
+    return -(-pieces.size // line) + torn
 
 
 def _passes(loop: OuterLoop, nest: Nest, depends: set[Axis]) -> bool:

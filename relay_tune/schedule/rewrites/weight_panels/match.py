@@ -15,7 +15,7 @@ from relay_tune.tensor.dependencies import dependencies
 from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor
 from relay_tune.tensor.size import is_symbolic, nominal
 from relay_tune.tensor.tensor import Computed
-from relay_tune.tensor.walk import axes_of, sub_expressions
+from relay_tune.tensor.walk import axes_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,13 +82,8 @@ def _weights(
 
 
 def _is_converted(tensor: Tensor, constants: Collection[Tensor]) -> bool:
-    """Whether a tensor is computed element by element of constants that take fewer bytes.
-
-    A cast alone (bfloat16, float16) takes no longer for each tile than a panel does.
-    """
+    """Whether a tensor is computed element by element of constants that take fewer bytes."""
     if not isinstance(tensor, Computed) or not _is_known(tensor, constants):
-        return False
-    if not any(isinstance(node, Binary) for node in sub_expressions(tensor.body)):
         return False
     read = [each for each in dependencies(tensor) if each in constants]
     return bool(read) and all(_bytes(each) < _bytes(tensor) for each in read)

@@ -13,6 +13,7 @@ from relay_tune.schedule.loops.prefetch.neighbours import (
     fetched_beside,
 )
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.weight_panels.record import PANELS
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.expression import Axis
@@ -20,6 +21,7 @@ from relay_tune.tensor.loops import Prefetch
 from relay_tune.tensor.loops_text import kernel_text
 from relay_tune.tensor.scalar_value import scalar_value
 from relay_tune.tensor.touched import statements
+from tests.schedule import products
 from tests.schedule.convolutions import SERVER, convolution_program
 from tests.schedule.rewrites.winograd.test_volumes import volume
 
@@ -126,7 +128,7 @@ def test_every_line_is_fetched_once(turns, levels):
     ],
 )
 def test_what_of_a_piece_is_not_known(piece, rest):
-    known = _joined([(100, 130), (10, 20), (18, 30)])
+    known = _joined([(100, 130), (10, 20), (18, 30)], line=16)
     assert _not_in(piece, known) == rest
 
 
@@ -145,6 +147,17 @@ def test_pieces_are_looked_up_not_compared_with_all():
     known = Counted((100 * n, 100 * n + 10) for n in range(4096))
     assert _not_in((204_805, 204_900), known) == (204_810, 204_900)
     assert Counted.looks < 32
+
+
+@pytest.mark.parametrize(("dtype", "line"), [("bfloat16", 32), ("int8", 64)])
+def test_the_weights_of_the_next_panel_are_fetched_a_line_at_a_time(dtype, line):
+    stored = products.stored(128, 256, 96) if dtype == "int8" else products.narrow(128, 256, 96)
+    _, blocks = blocks_of(stored, PANELS(columns=48))
+    place, touched = fetched_beside(blocks.nests, (blocks.base,), blocks.rows, frozenset())
+    assert place == 1  # the products
+    weights = next(rows for rows in touched if rows.tensor in {p.tensor for p in blocks.packed})
+    assert weights.tensor.dtype == dtype
+    assert (weights.first, weights.levels, weights.all_lines) == (48 * 256, (), 48 * 256 // line)
 
 
 def value_of(index, axis, number):

@@ -35,6 +35,7 @@ PROGRAMS: dict[str, Callable[[], TensorProgram]] = {
     "8 bits": lambda: products.stored(33, 96, 64),
     "8 bits, zero points": lambda: products.stored(35, 64, 48, zero=3),
     "4 bits": lambda: products.stored(40, 64, 96, bits=4),
+    "float16": lambda: products.narrow(33, 96, 64, weights="float16"),
     "steps that fill no register": lambda: products.stored(37, 48, 32, block=16, bits=4),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 import pytest
@@ -31,6 +32,11 @@ PROGRAMS: dict[str, Callable[[], TensorProgram]] = {
     "8 bits, zero points": lambda: products.stored(19, 64, 48, zero=3),
     "4 bits": lambda: products.stored(40, 64, 96, bits=4),
     "one block": lambda: products.stored(17, 64, 32, block=64, bits=4),
+    "bfloat16": lambda: products.narrow(33, 96, 64),
+    "float16, columns outermost": lambda: products.narrow(
+        19, 64, 48, weights="float16", transposed=True
+    ),
+    "data, too": lambda: products.narrow(40, 64, 96, weights="float16", data="float16"),
 }
 
 
@@ -53,7 +59,7 @@ def test_products_are_those_of_converted_weights(name: str) -> None:
     assert offered(plan)
     for algorithm in offered(plan):
         own = plan.with_algorithm(algorithm)
-        assert [type(step) for step in own.steps] == [RowBlocks]
+        assert [type(step) for step in own.steps[-1:]] == [RowBlocks]  # behind wider data
         for target in runnable_targets():
             machine = with_registers(machine_of(target), 8)
             schedule = own.default_under_algorithm(machine, 2)[1]
@@ -68,6 +74,22 @@ def test_many_rows_take_them_and_few_do_not(machine) -> None:
     assert many.default_schedule(machine, 1).algorithm in offered(many)
     few = plan_program(products.stored(4, 768, 1536, bits=4))
     assert not offered(few)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_many_rows_take_them_of_narrow_floats(machine) -> None:
+    plan = plan_program(products.narrow(512, 768, 1536, weights="float16"))
+    assert plan.default_schedule(machine, 1).algorithm in offered(plan)
+
+
+def test_a_packed_panel_has_each_weight_once() -> None:
+    """Whether steps or columns are neighbours in memory."""
+    for transposed in (False, True):
+        plan = plan_program(products.narrow(64, 96, 64, transposed=transposed))
+        own = plan.with_algorithm(PANELS(columns=32))
+        machine = machine_of(parse_target("x86_64-linux-gnu:haswell"))
+        (recipe,) = recipes(own, own.default_under_algorithm(machine, 1)[1])
+        assert prod(recipe.shape) == 96 * 64
 
 
 def test_columns_are_whole_panels() -> None:
