@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from operator import itemgetter
 
 from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
@@ -42,6 +43,9 @@ def with_joined(
 def default_choice(space: NestSpace) -> TileChoice:
     """The combination with the best estimate: coordinate descent from a few starts.
 
+    A last one begins at the best of these, with the next panel asked for: no single change of a tile
+    that reads each element once makes several worth it that share a panel.
+
     The descent looks at pairs of the choices that interact (vector and tile), so that it finds
     the shape of the register tile, and at the others one by one. Spaces of nests that are alike
     share what is found.
@@ -62,7 +66,8 @@ def _found(
 ) -> TileChoice:
     space = NestSpace(analysis, machine, threads, repeats, names, values, opened)
     best: tuple[float, Chosen] | None = None
-    first = {name: values[0] for name, values in zip(space.names, space.values, strict=True)}
+    choices = dict(zip(space.names, space.values, strict=True))
+    first = {name: values[0] for name, values in choices.items()}
     descent = Descent(space)
     for vector, start in product(space.values[0], _starts(space)):
         chosen = {**first, "vector": vector, **start}
@@ -73,6 +78,9 @@ def _found(
         if best is None or found[0] < best[0] * worth:
             best = found
     assert best is not None
+    if _reads_from_afar(space):
+        asking = descent.run({**best[1], "prefetch": True, "order": choices["order"][-1]})
+        best = min(best, asking, key=itemgetter(0))
     return space.decode(best[1])
 
 
@@ -96,3 +104,12 @@ def _starts(space: NestSpace) -> list[dict[str, object]]:
         orders = choices["reduction_order"]
         starts += [{"reduction_order": order, "unroll": written_out} for order in orders]
     return starts
+
+
+def _reads_from_afar(space: NestSpace) -> bool:
+    """Whether a sum of no window reads data that the second cache does not hold."""
+    analysis, second = space.analysis, space.machine.memories[1].bytes
+    if analysis.match is not None or analysis.beside_windows or analysis.nest.body is None:
+        return False
+    far = (a for a in analysis.body_accesses if a.all_bytes > second and not a.is_near)
+    return any(not access.constant for access in far)

@@ -16,7 +16,7 @@ from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import compute, input_tensor
-from tests.schedule.machines import core
+from tests.schedule.machines import SERVER, core, with_rates
 from tests.schedule.nest_spaces import AVX2, AVX512, MACHINES, NEON, only_nest, space_of
 from tests.schedule.random_choices import point_of_space
 from tests.schedule.random_programs import random_program
@@ -83,6 +83,18 @@ def test_the_default_of_a_matrix_product(machine, size):
     estimate = space.estimate(chosen)
     assert estimate.accumulators >= min(6, figures.vectors.registers // 4)
     assert estimate.waste < 1.5
+
+
+def test_panels_that_come_from_a_slow_cache_are_asked_for():
+    """A tile of all rows reads 16 of 64 columns; only what is asked for early makes others better."""
+    x, w = (input_tensor(*each, "float32") for each in (("x", (32, 16, 512)), ("w", (32, 512, 64))))
+    k = Axis("k", 512)
+    y = compute("y", (16, 32, 64), lambda i, b, j: reduce("sum", [k], x[b, i, k] * w[b, k, j]))
+    (space,) = plan_program(TensorProgram((x, w), (y,), ())).spaces(
+        with_rates(SERVER, (110.0, 48.0, 8.0, 8.0)), 1
+    )
+    choice = default_choice(space)
+    assert choice.prefetch and choice.order == (2, 1, 0)
 
 
 def test_the_default_of_a_product_is_far_better_than_a_single_accumulator():
