@@ -43,8 +43,8 @@ def with_joined(
 def default_choice(space: NestSpace) -> TileChoice:
     """The combination with the best estimate: coordinate descent from a few starts.
 
-    A last one begins at the best of these, with the next panel asked for: no single change of a tile
-    that reads each element once makes several worth it that share a panel.
+    A last one begins at the best of these, with the next panel asked for: no single change of a
+    tile that reads each element once makes several worth it that share a panel.
 
     The descent looks at pairs of the choices that interact (vector and tile), so that it finds
     the shape of the register tile, and at the others one by one. Spaces of nests that are alike

@@ -86,7 +86,7 @@ def test_the_default_of_a_matrix_product(machine, size):
 
 
 def test_panels_that_come_from_a_slow_cache_are_asked_for():
-    """A tile of all rows reads 16 of 64 columns; only what is asked for early makes others better."""
+    """A tile of all rows reads 16 of 64 columns; only fetches make others better."""
     x, w = (input_tensor(*each, "float32") for each in (("x", (32, 16, 512)), ("w", (32, 512, 64))))
     k = Axis("k", 512)
     y = compute("y", (16, 32, 64), lambda i, b, j: reduce("sum", [k], x[b, i, k] * w[b, k, j]))
