@@ -24,9 +24,9 @@ from relay_tune.frontend.onnx_import.scope import GraphScope
 from relay_tune.frontend.onnx_import.sequences import NOTHING, converted, nothing
 from relay_tune.frontend.onnx_import.support import collect_missing_operators
 from relay_tune.frontend.onnx_import.types import dtype_name
-from relay_tune.ir.expr import Expr, Function, Tuple, Var
+from relay_tune.ir.expr import Expr, Function, Var
 from relay_tune.ir.module import Module
-from relay_tune.ir.types import TensorType, TupleType
+from relay_tune.ir.types import TensorType
 from relay_tune.std import with_prelude
 from relay_tune.typing.infer import infer_types
 
@@ -99,7 +99,8 @@ def _translated(
         refusals.add_last(error)
     refusals.raise_found()
     names, outputs = _outputs(content, scope, translator.build)
-    body = translator.build.binding(outputs[0] if len(outputs) == 1 else _tuple(outputs))
+    build = translator.build
+    body = build.binding(outputs[0] if len(outputs) == 1 else build.tuple_of(outputs))
     function = Function(params, body, result_type=type_of(body))
     module = Module({name: function}, attributes={"outputs": names})
     complete = with_prelude(module)
@@ -190,7 +191,3 @@ def _check_dtype(name: str, declared: object, value: Expr, build: Builder) -> No
         raise ModelError(
             f"The output {name!r} is declared as {wanted}, but is computed as {found}."
         )
-
-
-def _tuple(outputs: list[Expr]) -> Tuple:
-    return Tuple(tuple(outputs), type=TupleType(tuple(type_of(each) for each in outputs)))

@@ -10,6 +10,7 @@ from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, rank_of, shape_of, static_dim
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.ir.expr import Expr
 
@@ -49,27 +50,23 @@ def _eliminated(build: Builder, data: Expr, size: int) -> tuple[Expr, Expr]:
     row = build.call(
         "sum", build.call("where", chosen, data, zero), axis=(rank - 2,), keepdims=True
     )
-    first = _sliced(build, data, rank - 2, 0, 1)
-    rest = _sliced(build, build.call("where", chosen, first, data), rank - 2, 1, size)
-    pivot = _sliced(build, row, rank - 1, 0, 1)
+    first = part(build, data, rank - 2, 0, 1)
+    rest = part(build, build.call("where", chosen, first, data), rank - 2, 1, size)
+    pivot = part(build, row, rank - 1, 0, 1)
     nothing = build.call("equal", pivot, zero)
     divisor = build.call("where", nothing, build.like(1, data), pivot)
-    factors = build.call("divide", _sliced(build, rest, rank - 1, 0, 1), divisor)
+    factors = build.call("divide", part(build, rest, rank - 1, 0, 1), divisor)
     rest = build.call("subtract", rest, build.call("multiply", factors, row))
     exchanged = build.call("not_equal", cast_to(build, found, "int64"), build.constant(0))
     signs = build.call("where", exchanged, build.like(-1, data), build.like(1, data))
     pivot = build.call("squeeze", pivot, axis=(rank - 2, rank - 1))
     signs = build.call("squeeze", signs, axis=(rank - 2,))
     signed = build.call("multiply", pivot, signs)
-    return signed, _sliced(build, rest, rank - 1, 1, size)
+    return signed, part(build, rest, rank - 1, 1, size)
 
 
 def _taken(build: Builder, data: Expr, axis: int, index: int) -> Expr:
     return build.call("take", data, build.constant(index), axis=axis)
-
-
-def _sliced(build: Builder, data: Expr, axis: int, begin: int, end: int) -> Expr:
-    return build.call("strided_slice", data, begin=(begin,), end=(end,), strides=(1,), axes=(axis,))
 
 
 DETERMINANTS: Mapping[str, Translator] = {"Det": translate_det}

@@ -21,6 +21,7 @@ from relay_tune.frontend.onnx_import.open_sizes import axis_size, positions
 from relay_tune.frontend.onnx_import.operators.activation import shifted
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.open_pad import Width, padded_axis
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
 from relay_tune.frontend.onnx_import.symbolic import known_dims
 from relay_tune.ir.dim import UNKNOWN, Dim, UnknownDim
@@ -197,9 +198,7 @@ def _resized(
         widths_ = ((0, build.constant(0, "int64")), (subtract(length, size), missing))
         return padded_axis(build, data, axis, widths_, "constant", build.like(0, data))
     if size > length:
-        return build.call(
-            "strided_slice", data, begin=(0,), end=(length,), strides=(1,), axes=(axis,)
-        )
+        return part(build, data, axis, 0, length)
     widths = [(0, 0)] * rank_of(data)
     widths[axis] = (0, length - size)
     zero = build.like(0, data)

@@ -19,6 +19,7 @@ from relay_tune.frontend.onnx_import.build import (
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.open_pad import Width, padded_axis
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.symbolic import vector_dims
 from relay_tune.ir.dim import Dim, shape_text
@@ -167,9 +168,7 @@ def _cut(build: Builder, data: Expr, widths: Sequence[tuple[int, int]]) -> Expr:
             raise ModelError(
                 f"axis {axis} of size {size} is cut beyond its end, which leaves nothing to repeat."
             )
-        data = build.call(
-            "strided_slice", data, begin=(begin,), end=(end,), strides=(1,), axes=(axis,)
-        )
+        data = part(build, data, axis, begin, end)
     return data
 
 

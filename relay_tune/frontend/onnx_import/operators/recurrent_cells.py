@@ -19,6 +19,7 @@ from relay_tune.frontend.onnx_import.operators.activation import (
     softsign,
     thresholded_relu,
 )
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.ir.expr import Expr
 from relay_tune.quick_dataclass import dataclass
 
@@ -101,9 +102,7 @@ class Cell:
         """A part of one axis."""
         if (begin, end) == (0, shape_of(data)[axis]):
             return data
-        return self.build.call(
-            "strided_slice", data, begin=(begin,), end=(end,), strides=(1,), axes=(axis,)
-        )
+        return part(self.build, data, axis, begin, end)
 
     def gate(self, data: Expr, place: int) -> Expr:
         """[batch, gates * hidden] to the part of one gate: [batch, hidden]."""

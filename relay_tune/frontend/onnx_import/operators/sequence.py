@@ -18,6 +18,7 @@ from relay_tune.frontend.onnx_import.build import (
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.frontend.onnx_import.operators.sequence_parts import (
     parts_of_many_sizes,
     parts_of_one_size,
@@ -213,12 +214,9 @@ def translate_split(node: OnnxNode, build: Builder) -> Expr:
     bounds = _bounds(split, size)
     if len(bounds) > MAXIMUM_LENGTH:
         raise ModelError(f"a sequence of {len(bounds)} elements is too long.")
-    parts: list[Expr] = [
-        build.call("strided_slice", data, begin=(begin,), end=(end,), strides=(1,), axes=(axis,))
-        for begin, end in bounds
-    ]
+    parts = [part(build, data, axis, begin, end) for begin, end in bounds]
     if not keeps:
-        parts = [build.call("squeeze", part, axis=(axis,)) for part in parts]
+        parts = [build.call("squeeze", each, axis=(axis,)) for each in parts]
     return build.tuple_of(parts)
 
 

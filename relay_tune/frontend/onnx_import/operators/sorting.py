@@ -16,6 +16,7 @@ from relay_tune.frontend.onnx_import.build import (
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.open_slice import OPEN_END, Bounds, open_slice
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.frontend.onnx_import.operators.reshape import reshape_like_source
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.run_time_axes import axis_in_the_middle
@@ -71,7 +72,7 @@ def _too_many_if_negative(build: Builder, count: Expr) -> Expr:
 
 def _nothing(build: Builder, data: Expr, axis: int) -> list[Expr | None]:
     """No elements, and no places."""
-    empty = build.call("strided_slice", data, begin=(0,), end=(0,), strides=(1,), axes=(axis,))
+    empty = part(build, data, axis, 0, 0)
     return [empty, build.call("cast", empty, dtype="int64")]
 
 

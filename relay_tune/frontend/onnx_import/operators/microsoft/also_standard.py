@@ -10,17 +10,12 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.constant import translate_range
 from relay_tune.frontend.onnx_import.operators.image import translate_grid_sample
 from relay_tune.frontend.onnx_import.operators.indexing import translate_gather_nd
-from relay_tune.frontend.onnx_import.operators.microsoft.fused import standard
+from relay_tune.frontend.onnx_import.operators.microsoft.fused import as_standard, standard
 from relay_tune.frontend.onnx_import.operators.pad import translate_pad
 from relay_tune.frontend.onnx_import.operators.shape import translate_trilu
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.unique import translate_unique
 from relay_tune.ir.expr import Expr
-
-
-def _same(translate: Translator) -> Translator:
-    """An operator whose arguments are those of ONNX's."""
-    return lambda node, build: translate(standard(node, *node.inputs), build)
 
 
 def _range(node: OnnxNode, build: Builder) -> Expr:
@@ -71,11 +66,11 @@ def _distances(node: OnnxNode, build: Builder) -> Expr:
 
 ALSO_STANDARD: Mapping[str, Translator] = {
     "Pad": _pad,
-    "Trilu": _same(translate_trilu),
-    "GatherND": _same(translate_gather_nd),
+    "Trilu": as_standard(translate_trilu),
+    "GatherND": as_standard(translate_gather_nd),
     "Range": _range,
     "Unique": _unique,
     "ExpandDims": _expand_dims,
-    "GridSample": _same(translate_grid_sample),
+    "GridSample": as_standard(translate_grid_sample),
     "CDist": _distances,
 }

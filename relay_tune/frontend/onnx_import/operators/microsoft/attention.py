@@ -20,10 +20,10 @@ from relay_tune.frontend.onnx_import.operators.microsoft.heads import (
     attend,
     join_heads,
     length,
-    part,
     rotated,
     split_heads,
 )
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.ir.dim import shape_text
 from relay_tune.ir.expr import Expr

@@ -21,7 +21,7 @@ from relay_tune.frontend.onnx_import.operators.activation import shifted
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.indexing import translate_gather
 from relay_tune.frontend.onnx_import.operators.microsoft.fused import standard, sum_of
-from relay_tune.frontend.onnx_import.operators.microsoft.heads import part
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.ir.expr import Constant, Expr
 from relay_tune.op.block_quantization import packed_numbers

@@ -14,8 +14,8 @@ from relay_tune.frontend.onnx_import.operators.microsoft.fused import (
     sum_of,
     translate_fused_conv,
 )
-from relay_tune.frontend.onnx_import.operators.microsoft.heads import part
 from relay_tune.frontend.onnx_import.operators.normalization import translate_group_normalization
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.frontend.onnx_import.operators.pooling import POOLS
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.ir.expr import Expr

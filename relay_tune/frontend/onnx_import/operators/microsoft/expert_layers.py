@@ -17,7 +17,7 @@ from relay_tune.frontend.onnx_import.operators.microsoft.block_weights import (
     zero_points,
 )
 from relay_tune.frontend.onnx_import.operators.microsoft.fused import sum_of
-from relay_tune.frontend.onnx_import.operators.microsoft.heads import part
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.ir.expr import Constant, Expr
 from relay_tune.quick_dataclass import dataclass
 

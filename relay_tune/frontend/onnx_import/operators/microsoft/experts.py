@@ -31,7 +31,8 @@ from relay_tune.frontend.onnx_import.operators.microsoft.expert_layers import (
     quantized_layer,
 )
 from relay_tune.frontend.onnx_import.operators.microsoft.fused import standard
-from relay_tune.frontend.onnx_import.operators.microsoft.heads import COPY, part
+from relay_tune.frontend.onnx_import.operators.microsoft.heads import COPY
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.frontend.onnx_import.operators.reshape import reshape_like_source
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.ir.expr import Expr

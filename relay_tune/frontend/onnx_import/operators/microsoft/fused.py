@@ -42,6 +42,11 @@ def standard(node: OnnxNode, *inputs: Expr | None, **attributes: object) -> Onnx
     )
 
 
+def as_standard(translate: Translator) -> Translator:
+    """An operator that ONNX has with the same arguments."""
+    return lambda node, build: translate(standard(node, *node.inputs), build)
+
+
 def sum_of(build: Builder, *parts: Expr | None) -> Expr:
     """The sum of what is there."""
     given = [part for part in parts if part is not None]

@@ -14,11 +14,11 @@ from relay_tune.frontend.onnx_import.operators.microsoft.heads import (
     attend,
     join_heads,
     length,
-    part,
     repeated_heads,
     rotated,
     split_heads,
 )
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
 from relay_tune.ir.expr import Expr
 

@@ -10,6 +10,7 @@ from relay_tune.frontend.onnx_import.open_sizes import axis_size
 from relay_tune.frontend.onnx_import.operators.activation import scaled
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.matmul import matrix_product
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.ir.expr import Expr
 
 COPY, JOIN = 0, -3
@@ -29,11 +30,6 @@ def join_heads(build: Builder, data: Expr) -> Expr:
     """[batch, heads, sequence, size] as [batch, sequence, heads * size]."""
     moved = build.call("transpose", data, axes=(0, 2, 1, 3))
     return build.call("reshape", moved, newshape=(COPY, COPY, JOIN))
-
-
-def part(build: Builder, data: Expr, axis: int, begin: int, end: int) -> Expr:
-    """A slice of one axis."""
-    return build.call("strided_slice", data, begin=(begin,), end=(end,), strides=(1,), axes=(axis,))
 
 
 def after(build: Builder, past: Expr | None, new: Expr) -> Expr:

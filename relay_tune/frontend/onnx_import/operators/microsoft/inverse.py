@@ -10,6 +10,7 @@ from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of, shape_of
 from relay_tune.frontend.onnx_import.collected_rounds import collected_rounds
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.wide import in_wide
 from relay_tune.ir.expr import Expr
@@ -42,14 +43,7 @@ def translate_inverse(node: OnnxNode, build: Builder) -> Expr:
             return [_eliminated(build, carried[0], number, rows)], []
 
         (both,), _ = collected_rounds(build, build.constant(rows), [both], step)
-    return build.call(
-        "strided_slice",
-        both,
-        begin=(rows,),
-        end=(2 * rows,),
-        strides=(1,),
-        axes=(rank_of(data) - 1,),
-    )
+    return part(build, both, rank_of(data) - 1, rows, 2 * rows)
 
 
 def _eliminated(build: Builder, data: Expr, number: Expr, rows: int) -> Expr:

@@ -21,7 +21,7 @@ from relay_tune.frontend.onnx_import.operators.microsoft.channels_last import (
     channels_first,
     channels_last,
 )
-from relay_tune.frontend.onnx_import.operators.microsoft.fused import standard, sum_of
+from relay_tune.frontend.onnx_import.operators.microsoft.fused import as_standard, standard, sum_of
 from relay_tune.frontend.onnx_import.operators.pooling import POOLS
 from relay_tune.frontend.onnx_import.operators.quantization import (
     translate_dequantize,
@@ -212,14 +212,9 @@ def translate_where(node: OnnxNode, build: Builder) -> Expr:
     return stored_numbers(build, chosen, node.input(7), node.optional(8), dtype_of(node.input(1)))
 
 
-def _versioned(translate: Translator) -> Translator:
-    """An operator that ONNX has, too."""
-    return lambda node, build: translate(standard(node, *node.inputs), build)
-
-
 QUANTIZED: Mapping[str, Translator] = {
-    "QuantizeLinear": _versioned(translate_quantize),
-    "DequantizeLinear": _versioned(translate_dequantize),
+    "QuantizeLinear": as_standard(translate_quantize),
+    "DequantizeLinear": as_standard(translate_dequantize),
     "QLinearAdd": _of_two("add"),
     "QLinearMul": _of_two("multiply"),
     "QLinearSigmoid": _of_one(lambda node, build, data: build.call("sigmoid", data)),
@@ -229,7 +224,7 @@ QUANTIZED: Mapping[str, Translator] = {
     "QLinearAveragePool": _in_its_layout(
         _of_one(_standard_of(POOLS["AveragePool"], "AveragePool"))
     ),
-    "QLinearConv": _in_its_layout(_versioned(translate_qlinear_conv)),
+    "QLinearConv": _in_its_layout(as_standard(translate_qlinear_conv)),
     "QLinearGlobalAveragePool": _in_its_layout(
         _of_one(_standard_of(POOLS["GlobalAveragePool"], "GlobalAveragePool"))
     ),

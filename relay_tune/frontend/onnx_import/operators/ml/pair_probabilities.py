@@ -16,6 +16,7 @@ import numpy as np
 from relay_tune.frontend.onnx_import.build import Builder, shape_of, static_dim
 from relay_tune.frontend.onnx_import.open_loop import open_loop
 from relay_tune.frontend.onnx_import.operators.activation import scaled, shifted
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.ir.expr import Expr
 
 _ROUNDS = 100
@@ -105,8 +106,8 @@ def _step(
         total: p Q p', [n, 1].
     """
     classes = static_dim(shape_of(column)[1])
-    own = _one_column(build, column, which)
-    product = _one_column(build, products, which)
+    own = part(build, column, 1, which, which + 1)
+    product = part(build, products, 1, which, which + 1)
     move = build.call("divide", build.call("subtract", total, product), own)
     grown = shifted(build, move, 1)
     direction = build.constant(np.eye(classes, dtype=np.float32)[which])
@@ -130,9 +131,3 @@ def _row(build: Builder, matrix: Expr, which: int) -> Expr:
 def _row_sum(build: Builder, data: Expr) -> Expr:
     """[n, 1] of [n, classes]."""
     return build.call("sum", data, axis=(1,), keepdims=True)
-
-
-def _one_column(build: Builder, data: Expr, which: int) -> Expr:
-    """[n, 1] of [n, classes]."""
-    span = {"begin": (which,), "end": (which + 1,), "strides": (1,), "axes": (1,)}
-    return build.call("strided_slice", data, **span)

@@ -12,7 +12,6 @@ from relay_tune.frontend.onnx_import.build import Builder, dtype_of
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.activation import shifted
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
-from relay_tune.frontend.onnx_import.operators.microsoft.heads import part
 from relay_tune.frontend.onnx_import.operators.ml.forest import Forest, aggregated, leaves, reached
 from relay_tune.frontend.onnx_import.operators.ml.scores import (
     as_rows,
@@ -22,6 +21,7 @@ from relay_tune.frontend.onnx_import.operators.ml.scores import (
     label_above,
     transformed,
 )
+from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.ir.expr import Expr
 from relay_tune.quick_dataclass import dataclass
