@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import Compute, Operator, Reference
 from relay_tune.op.elements import Array
 from relay_tune.op.layout_indices import (
     ReductionAxes,
@@ -26,7 +25,7 @@ from relay_tune.op.layout_indices import (
     spatial_letters,
     whole,
 )
-from relay_tune.op.nn.pool import layouts_of, register_pool, stored_result, whole_data
+from relay_tune.op.nn.pool import define_pools, layouts_of, stored_result, whole_data
 from relay_tune.op.nn.window_reduction import divide_array, divide_by_count, lowest_value, sum_dtype
 from relay_tune.op.nn.windows import conjunction
 from relay_tune.op.spatial_attributes import by_spatial_axes
@@ -184,20 +183,21 @@ def _windows_along(values: Array, axis: int, output: int) -> list[Array]:
     return [values[(slice(None),) * axis + (slice(begin, end),)] for begin, end in bounds]
 
 
-def _register(
-    word: str, rank: int, attributes: type[Attributes], compute: Compute, reference: Reference
-) -> Operator:
-    found = {"max": "maximum", "avg": "average"}[word]
-    meaning = f"{found} of evenly spread windows, to a given spatial size"
-    computations = compute, reference
-    return register_pool(
-        f"adaptive_{word}", rank, attributes, computations, meaning, adaptive_pool_relation
-    )
+_RECORDS = AdaptivePool1DAttributes, AdaptivePool2DAttributes, AdaptivePool3DAttributes
 
-
-adaptive_max_pool1d = _register("max", 1, AdaptivePool1DAttributes, _max, _max_reference)
-adaptive_max_pool2d = _register("max", 2, AdaptivePool2DAttributes, _max, _max_reference)
-adaptive_max_pool3d = _register("max", 3, AdaptivePool3DAttributes, _max, _max_reference)
-adaptive_avg_pool1d = _register("avg", 1, AdaptivePool1DAttributes, _avg, _avg_reference)
-adaptive_avg_pool2d = _register("avg", 2, AdaptivePool2DAttributes, _avg, _avg_reference)
-adaptive_avg_pool3d = _register("avg", 3, AdaptivePool3DAttributes, _avg, _avg_reference)
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = define_pools(
+    "adaptive_max",
+    _RECORDS,
+    _max,
+    _max_reference,
+    "maximum of evenly spread windows, to a given spatial size",
+    adaptive_pool_relation,
+)
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = define_pools(
+    "adaptive_avg",
+    _RECORDS,
+    _avg,
+    _avg_reference,
+    "average of evenly spread windows, to a given spatial size",
+    adaptive_pool_relation,
+)

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import Compute, Operator, Reference
 from relay_tune.op.elements import Array
 from relay_tune.op.layout_indices import letter_sizes, spatial_letters
-from relay_tune.op.nn.pool import layouts_of, register_pool, stored_result, whole_data
+from relay_tune.op.nn.pool import define_pools, layouts_of, stored_result, whole_data
 from relay_tune.op.nn.window_reduction import (
     average_windows,
     divide_array,
@@ -80,20 +79,21 @@ def _global_avg_reference(attributes: GlobalPoolAttributes, data: Array) -> Arra
     return stored_result(attributes, divide_array(total, count).astype(data.dtype))
 
 
-def _register(
-    word: str, rank: int, attributes: type[Attributes], compute: Compute, reference: Reference
-) -> Operator:
-    found = {"max": "maximum", "avg": "average"}[word]
-    meaning = f"{found} over all elements of {rank} spatial axes"
-    computations = compute, reference
-    return register_pool(
-        f"global_{word}", rank, attributes, computations, meaning, global_pool_relation
-    )
+_RECORDS = GlobalPool1DAttributes, GlobalPool2DAttributes, GlobalPool3DAttributes
 
-
-global_max_pool1d = _register("max", 1, GlobalPool1DAttributes, _global_max, _global_max_reference)
-global_max_pool2d = _register("max", 2, GlobalPool2DAttributes, _global_max, _global_max_reference)
-global_max_pool3d = _register("max", 3, GlobalPool3DAttributes, _global_max, _global_max_reference)
-global_avg_pool1d = _register("avg", 1, GlobalPool1DAttributes, _global_avg, _global_avg_reference)
-global_avg_pool2d = _register("avg", 2, GlobalPool2DAttributes, _global_avg, _global_avg_reference)
-global_avg_pool3d = _register("avg", 3, GlobalPool3DAttributes, _global_avg, _global_avg_reference)
+global_max_pool1d, global_max_pool2d, global_max_pool3d = define_pools(
+    "global_max",
+    _RECORDS,
+    _global_max,
+    _global_max_reference,
+    "maximum over all elements of {rank} spatial axes",
+    global_pool_relation,
+)
+global_avg_pool1d, global_avg_pool2d, global_avg_pool3d = define_pools(
+    "global_avg",
+    _RECORDS,
+    _global_avg,
+    _global_avg_reference,
+    "average over all elements of {rank} spatial axes",
+    global_pool_relation,
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from relay_tune.ir.expr import Attributes
@@ -125,41 +125,39 @@ def _avg_pool_reference(attributes: Any, data: Array) -> Array:
     return stored_result(attributes, result)
 
 
-def register_pool(
+def define_pools(
     kind: str,
-    rank: int,
-    attributes: type[Attributes],
-    computations: tuple[Compute, Reference],
+    records: Sequence[type[Attributes]],
+    compute: Compute,
+    reference: Reference,
     meaning: str,
     relation: Relation = pool_relation,
-) -> Operator:
-    """Enter the operator nn.KIND_poolRANKd, whose computation and reference are given."""
-    compute, reference = computations
-    return define(
-        name=f"nn.{kind}_pool{rank}d",
-        arguments=("data",),
-        relation=relation,
-        kind=FusionKind.OUTPUT_FUSABLE,
-        attributes=attributes,
-        compute=compute,
-        reference=reference,
-        documentation=f"The {meaning}.",
-    )
+) -> Iterator[Operator]:
+    """Enter nn.KIND_pool1d, 2d and 3d, whose attributes are of these records."""
+    for rank, attributes in enumerate(records, start=1):
+        yield define(
+            name=f"nn.{kind}_pool{rank}d",
+            arguments=("data",),
+            relation=relation,
+            kind=FusionKind.OUTPUT_FUSABLE,
+            attributes=attributes,
+            compute=compute,
+            reference=reference,
+            documentation=f"The {meaning.format(rank=rank)}.",
+        )
 
 
-def _register_max(rank: int, attributes: type[Attributes]) -> Operator:
-    meaning = f"maximum of each window over {rank} spatial axes"
-    return register_pool("max", rank, attributes, (_max_pool, _max_pool_reference), meaning)
-
-
-def _register_avg(rank: int, attributes: type[Attributes]) -> Operator:
-    meaning = f"average of each window over {rank} spatial axes"
-    return register_pool("avg", rank, attributes, (_avg_pool, _avg_pool_reference), meaning)
-
-
-max_pool1d = _register_max(1, MaxPool1DAttributes)
-max_pool2d = _register_max(2, MaxPool2DAttributes)
-max_pool3d = _register_max(3, MaxPool3DAttributes)
-avg_pool1d = _register_avg(1, AvgPool1DAttributes)
-avg_pool2d = _register_avg(2, AvgPool2DAttributes)
-avg_pool3d = _register_avg(3, AvgPool3DAttributes)
+max_pool1d, max_pool2d, max_pool3d = define_pools(
+    "max",
+    (MaxPool1DAttributes, MaxPool2DAttributes, MaxPool3DAttributes),
+    _max_pool,
+    _max_pool_reference,
+    "maximum of each window over {rank} spatial axes",
+)
+avg_pool1d, avg_pool2d, avg_pool3d = define_pools(
+    "avg",
+    (AvgPool1DAttributes, AvgPool2DAttributes, AvgPool3DAttributes),
+    _avg_pool,
+    _avg_pool_reference,
+    "average of each window over {rank} spatial axes",
+)
