@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.runtime.aligned_memory import rounded_up
+from relay_tune.runtime.aligned_memory import as_bytes, rounded_up
 from relay_tune.runtime.freed_memory import give_back_memory
 from relay_tune.runtime.large_pages import large_page_bytes
 from relay_tune.schedule.packing import PackRecipe
@@ -36,10 +36,10 @@ class _Entry:
         """The bytes; a copy only where they are packed, a part at a time, or not contiguous."""
         data = array_of(self.data)
         if self.recipe is None:
-            yield _bytes_of(data).data
+            yield as_bytes(data).data
             return
         for part in self.recipe.parts(PACKED_TOGETHER // data.itemsize):
-            yield _bytes_of(part.pack(data)).data
+            yield as_bytes(part.pack(data)).data
 
 
 class ConstantBlock:
@@ -110,7 +110,7 @@ class ConstantBlock:
             room = block[entry.offset : entry.offset + entry.size]
             data = array_of(entry.data)
             if entry.recipe is None:
-                room[:] = _bytes_of(data)
+                room[:] = as_bytes(data)
             else:
                 packed = room.view(data.dtype).reshape(entry.recipe.shape)
                 entry.recipe.pack_into(packed, data)
@@ -119,7 +119,3 @@ class ConstantBlock:
             if freed >= GIVEN_BACK_BYTES or not self._entries:
                 give_back_memory()
                 freed = 0
-
-
-def _bytes_of(data: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(data).reshape(-1).view(np.uint8)

@@ -29,12 +29,13 @@ from relay_tune.ir.operator import Composition, Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type, unflatten
 from relay_tune.op.decisive import is_decisive
+from relay_tune.op.elements import integer_shape
 from relay_tune.op.spaced_inputs import room_symbol, spaced_inputs
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Binary, Reduce, Scalar, Tensor, binary, literal, select
 from relay_tune.tensor.program import TensorProgram
-from relay_tune.tensor.size import UndecidedSizeError, dim_of, is_integer, size_value
+from relay_tune.tensor.size import UndecidedSizeError, dim_of, size_value
 from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
 from relay_tune.tensor.walk import loads
 from relay_tune.typing.infer import infer_expr
@@ -145,7 +146,7 @@ class _Lowering:
         """Make inputs of a parameter."""
         type_ = known_type(param)
         tensors = [
-            input_tensor(param.name, _shape(tensor), tensor.dtype)
+            input_tensor(param.name, integer_shape(tensor), tensor.dtype)
             for tensor in sized_tensor_types(type_, f"parameter %{param.name}", self.sizes)
         ]
         values: list[Tensor] = [*tensors]
@@ -308,20 +309,16 @@ def _with_found(type_: Type | None, found: Sequence[int]) -> Type | None:
     return None if type_ is None else known(type_)
 
 
-def _shape(tensor: TensorType) -> tuple[int, ...]:
-    return tuple(dim for dim in tensor.shape if is_integer(dim))
-
-
 def _empty_tensor(type_: TensorType) -> Tensor:
     """A tensor without elements; operators need not care for sizes of 0 in all they return."""
-    return compute("empty", _shape(type_), lambda *axes: literal(0, type_.dtype))
+    return compute("empty", integer_shape(type_), lambda *axes: literal(0, type_.dtype))
 
 
 def _check_outputs(operator: Operator, outputs: object, types: list[TensorType]) -> None:
     """A computation that contradicts its type rule is stopped here, not in generated code."""
     assert isinstance(outputs, list | tuple)
     found = [(tensor.shape, tensor.dtype) for tensor in outputs]
-    expected = [(_shape(type_), type_.dtype) for type_ in types]
+    expected = [(integer_shape(type_), type_.dtype) for type_ in types]
     if found != expected:
         raise BuildError(
             f"The computation of {operator.name} gives {found}, but its type says {expected}.",

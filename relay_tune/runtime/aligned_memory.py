@@ -26,3 +26,8 @@ def aligned_bytes(count: int) -> np.ndarray:
 def aligned_array(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
     """An array of zeros that begins on a boundary."""
     return aligned_bytes(prod(shape) * dtype.itemsize).view(dtype).reshape(shape)
+
+
+def as_bytes(array: np.ndarray) -> np.ndarray:
+    """The bytes of an array, in order."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.tensor.affine import Affine, Variable, combined, constant, split_quotient, variable
+from relay_tune.tensor.affine import Affine, combined, constant, split_quotient, variable
 from relay_tune.tensor.expression import Axis, Binary, Literal, Scalar
+from relay_tune.tensor.index import axis_range
 
 
 class CoupledError(Exception):
@@ -55,7 +56,7 @@ class SampleAxis:
         if left is None or right is None or not right.is_constant:
             return False
         block = self.samples * self.each
-        parts = split_quotient(left, block, _bounds)
+        parts = split_quotient(left, block, axis_range)
         return parts is not None and not self.depends(parts[0]) and right.constant % block == 0
 
     def _form(self, node: Scalar, forms: Sequence[Affine | None]) -> Affine | None:
@@ -81,12 +82,12 @@ class SampleAxis:
         Rows of 64 of a folded axis (sample, row, column), whose inner index is 4 * inner + j:
         (4096 * sample + 4 * inner + j) // 64 is 64 * sample + some number below 64.
         """
-        exact = split_quotient(form, divisor, _bounds)
+        exact = split_quotient(form, divisor, axis_range)
         if exact is not None or not self.depends(form):
             return exact
         whole = {name: n // divisor for name, n in form.terms.items() if n % divisor == 0}
         rest = Affine({n: c for n, c in form.terms.items() if n not in whole}, form.constant)
-        least, most = rest.bounds(_bounds)
+        least, most = rest.bounds(axis_range)
         if self.depends(rest) or least < 0:
             return None
         number, place = Axis("number", most // divisor + 1), Axis("place", divisor)
@@ -98,8 +99,8 @@ class SampleAxis:
 
     def counts(self, index: Affine | None, each: int) -> bool:
         """Whether an index of a tensor with so many neighbours of a sample reads this sample."""
-        whole = None if index is None else split_quotient(index, each, _bounds)
-        number = None if whole is None else split_quotient(whole[0], self.samples, _bounds)
+        whole = None if index is None else split_quotient(index, each, axis_range)
+        number = None if whole is None else split_quotient(whole[0], self.samples, axis_range)
         if whole is None or number is None or number[1] != variable(self.sample):
             return False
         return not self.depends(whole[1]) and not self.depends(number[0])
@@ -129,8 +130,3 @@ def forms_of(
 
 def _index(axis: Axis) -> Affine:
     return constant(0) if axis.extent == 1 else variable(axis)
-
-
-def _bounds(axis: Variable) -> tuple[int, int]:
-    assert isinstance(axis, Axis)
-    return 0, axis.extent - 1

@@ -12,6 +12,7 @@ import numpy as np
 
 from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.repeat_function import REPEAT_SYMBOL, RepeatContext
+from relay_tune.runtime.aligned_memory import as_bytes
 from relay_tune.runtime.measuring.cold_constants import (
     ConstantCopies,
     copies_wanted,
@@ -20,7 +21,7 @@ from relay_tune.runtime.measuring.cold_constants import (
 )
 from relay_tune.runtime.measuring.compare_outputs import difference
 from relay_tune.runtime.measuring.guarded_buffer import ALIGNMENT, GuardedBuffer, guarded_buffers
-from relay_tune.runtime.measuring.inputs import Sample, as_bytes
+from relay_tune.runtime.measuring.inputs import Sample
 from relay_tune.runtime.measuring.message import Slot, SlotKind
 from relay_tune.runtime.measuring.paged_buffer import PagedBuffer, Side
 from relay_tune.runtime.measuring.task_memory import TaskMemory

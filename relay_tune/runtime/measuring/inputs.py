@@ -10,6 +10,7 @@ import numpy as np
 from relay_tune.errors import InputError
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.runtime.aligned_memory import as_bytes
 
 Array = np.ndarray[Any, Any]
 
@@ -76,11 +77,6 @@ def save_inputs(data: MeasureInputs, folder: Path) -> dict[str, Any]:
 def _save(array: Array, path: Path) -> dict[str, Any]:
     np.save(path, as_bytes(array), allow_pickle=False)
     return {"dtype": array.dtype.name, "shape": list(array.shape)}
-
-
-def as_bytes(array: Array) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """The bytes of an array, in order."""
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def load_inputs(description: dict[str, Any]) -> MeasureInputs:

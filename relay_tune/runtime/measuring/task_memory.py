@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 
+from relay_tune.runtime.aligned_memory import as_bytes
 from relay_tune.runtime.large_pages import large_page_bytes
 from relay_tune.runtime.measuring.guarded_buffer import GuardedBuffer, guarded_buffers
-from relay_tune.runtime.measuring.inputs import Array, MeasureInputs, as_bytes
+from relay_tune.runtime.measuring.inputs import Array, MeasureInputs
 from relay_tune.runtime.measuring.paged_buffer import PagedBuffer
 from relay_tune.schedule.packing import PackRecipe
 

@@ -25,10 +25,10 @@ from relay_tune.ir.expr import (
 )
 from relay_tune.ir.trampoline import Recursive, run
 from relay_tune.ir.traversal import children, pattern_vars, post_order
-from relay_tune.ir.types import RefType
 from relay_tune.op_rules.gradient.table import GRADIENT
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.gradient.adjoint_types import AdjointTypes
+from relay_tune.transform.gradient.cells import holds_floats
 from relay_tune.transform.gradient.ruled import RuledFunction
 from relay_tune.transform.gradient.typed_nodes import type_of
 from relay_tune.typing.call_graph import used_globals
@@ -94,17 +94,7 @@ class Activity:
             case Call(callee=GlobalVar(name=name)):
                 return name in self.with_cells
             case RefCreate() | RefRead() | RefWrite():
-                return self._holds_floats(node)
-            case _:
-                return False
-
-    def _holds_floats(self, node: Expr) -> bool:
-        match node:
-            case RefCreate():
-                return self.types.has_adjoint(type_of(node.value))
-            case RefRead() | RefWrite():
-                cell = type_of(node.ref)
-                return isinstance(cell, RefType) and self.types.has_adjoint(cell.value)
+                return holds_floats(node, self.types)
             case _:
                 return False
 
@@ -124,7 +114,7 @@ class Activity:
         pending = [
             name
             for name in reached
-            if any(self._holds_floats(node) for node in post_order(self.functions[name]))
+            if any(holds_floats(node, self.types) for node in post_order(self.functions[name]))
         ]
         while pending:
             name = pending.pop()
@@ -167,7 +157,7 @@ class Activity:
             case Match():
                 return (yield self._match(name, value))
             case RefRead():
-                return self._holds_floats(value)
+                return holds_floats(value, self.types)
             case _:
                 return any(map(self.is_active, children(value)))
 

@@ -48,14 +48,14 @@ from relay_tune.transform.gradient.typed_nodes import type_of, variable
 from relay_tune.typing.type_terms import parts, with_parts
 
 
-def holds_floats(node: Expr, values: AdjointValues) -> bool:
+def holds_floats(node: Expr, types: AdjointTypes) -> bool:
     """Whether this very node creates, reads or writes a cell whose value can have an adjoint."""
     match node:
         case RefCreate():
-            return values.types.has_adjoint(type_of(node.value))
+            return types.has_adjoint(type_of(node.value))
         case RefRead() | RefWrite():
             cell = type_of(node.ref)
-            return isinstance(cell, RefType) and values.types.has_adjoint(cell.value)
+            return isinstance(cell, RefType) and types.has_adjoint(cell.value)
         case _:
             return False
 
@@ -154,7 +154,7 @@ class _Nodes:
             case Call() if node.type_arguments:
                 types = tuple(map(self._pairs.type, node.type_arguments))
                 return replace(node, type_arguments=types)
-            case _ if holds_floats(original, self._values):
+            case _ if holds_floats(original, self._values.types):
                 return self._cell(original, node)
             case _:
                 return node

@@ -98,7 +98,7 @@ def _prepared(module: Module, names: Sequence[str], values: AdjointValues) -> Mo
     used = {each for name in names for each in {name} | differentiated_with(module, name)}
     functions = {name: each for name, each in module.functions.items() if name in used}
     nodes = post_order(*functions.values())
-    if any(holds_floats(node, values) for node in nodes):
+    if any(holds_floats(node, values.types) for node in nodes):
         paired = with_pairs(module, values)
         types = {**paired.types, **values.types.definitions()}
         module = infer_types(replace(paired, types=types))

@@ -24,20 +24,14 @@ from relay_tune.schedule.rewrites.winograd.transforms import (
     Filtering,
     Filterings,
     PlaneFiltering,
+    data_2,
+    result_2,
 )
 from relay_tune.tensor.element_at import element_at
 from relay_tune.tensor.expression import Scalar, binary, literal
 
 BITS = 32
 """Of the integers that sums are."""
-
-
-def _data_2(d: Sequence[Scalar]) -> list[Scalar]:
-    return [d[0] - d[2], d[1] + d[2], d[2] - d[1], d[1] - d[3]]
-
-
-def _result_2(t: Sequence[Scalar]) -> list[Scalar]:
-    return [t[0] + t[1] + t[2], t[1] - t[2] - t[3]]
 
 
 def _data_4(d: Sequence[Scalar]) -> list[Scalar]:
@@ -70,8 +64,8 @@ INTEGER_FILTERINGS: Filterings = {
         2,
         4,
         np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]]),
-        _data_2,
-        _result_2,
+        data_2,
+        result_2,
         (2, 2),
     ),
     (4, 3, 1): Filtering(

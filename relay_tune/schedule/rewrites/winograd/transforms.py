@@ -66,11 +66,13 @@ NEAR, FAR = 3 / 4, 3 / 2
 """The interpolation points of m = 4, with both signs. Their products are scaled by `NEAR`."""
 
 
-def _data_2(d: Sequence[Scalar]) -> list[Scalar]:
+def data_2(d: Sequence[Scalar]) -> list[Scalar]:
+    """B^T d of F(2, 3)."""
     return [d[0] - d[2], d[1] + d[2], d[2] - d[1], d[1] - d[3]]
 
 
-def _result_2(t: Sequence[Scalar]) -> list[Scalar]:
+def result_2(t: Sequence[Scalar]) -> list[Scalar]:
+    """A^T t of F(2, 3)."""
     return [t[0] + t[1] + t[2], t[1] - t[2] - t[3]]
 
 
@@ -132,8 +134,8 @@ FILTERINGS: Filterings = {
         2,
         4,
         np.array([[1, 0, 0], [1 / 2, 1 / 2, 1 / 2], [1 / 2, -1 / 2, 1 / 2], [0, 0, 1]]),
-        _data_2,
-        _result_2,
+        data_2,
+        result_2,
     ),
     (4, 3, 1): Filtering(
         4,
