@@ -10,14 +10,8 @@ from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.primitive import Primitive, Stretched
 from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.building.region_layout import RegionLayout
-from relay_tune.codegen.main_function import (
-    Calls,
-    Job,
-    KernelChoice,
-    bytes_read,
-    jobs_text,
-    single_calls,
-)
+from relay_tune.codegen.kernel_calls import Calls, KernelChoice, bytes_read, single_calls
+from relay_tune.codegen.main_function import Job, jobs_text
 from relay_tune.codegen.program_step import ProgramStep
 from relay_tune.codegen.programs.compiled import CompiledRegion
 from relay_tune.codegen.programs.region_step import FoundSizes, RegionStep, StretchedStep

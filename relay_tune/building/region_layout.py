@@ -15,7 +15,7 @@ from math import prod
 from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
-from relay_tune.codegen.main_function import KernelCall, KernelChoice, Place, call_of
+from relay_tune.codegen.kernel_calls import KernelCall, KernelChoice, Place, call_of
 from relay_tune.codegen.programs.region_step import DynamicSizes, Extents, SizeCase, Word
 from relay_tune.first_order.region import Buffer, KernelRun, Region
 from relay_tune.ir.dim import Dim

@@ -4,7 +4,7 @@ target                         the machine that code is made for; processor_feat
 kernels, vector_math           a loop nest as an LLVM function
 arithmetic, llvm_types         what all writers of LLVM IR share; function_writer, size_writer
 builder                        functions with typed values and structured control flow
-main_function, sweeps          a region as one function that calls its kernels
+main_function, sweeps          a region as one function that calls its kernels; kernel_calls
 programs                       a program as one LLVM module
 direct                         calls from Python as native functions
 native_runtime                 the thread pool, part of every program

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from relay_tune.codegen.kernel_calls import KernelCall
 from relay_tune.codegen.kernel_work import KernelWork
-from relay_tune.codegen.main_function import KernelCall
 from relay_tune.quick_dataclass import dataclass
 
 

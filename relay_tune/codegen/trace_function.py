@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from relay_tune.codegen.builder.native_module import NativeModule
 from relay_tune.codegen.builder.signature import function
 from relay_tune.codegen.clock import NOW, add_clock
-from relay_tune.codegen.main_function import KernelCall
+from relay_tune.codegen.kernel_calls import KernelCall
 from relay_tune.quick_dataclass import dataclass
 
 EVENTS_SYMBOL = "relay_tune_events"

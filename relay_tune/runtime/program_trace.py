@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.kernel_calls import single_calls, with_symbols
 from relay_tune.codegen.loaded_code import LoadedCode
-from relay_tune.codegen.main_function import Job, jobs_text, single_calls, with_symbols
+from relay_tune.codegen.main_function import Job, jobs_text
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.trace_function import (
     EVENTS_SYMBOL,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
+from relay_tune.codegen.kernel_calls import Place, call_of
 from relay_tune.codegen.kernels.kernel_module import module_text
-from relay_tune.codegen.main_function import Place, call_of, main_text
+from relay_tune.codegen.main_function import main_text
 from relay_tune.codegen.repeat_function import MEASURED_SYMBOL
 from relay_tune.codegen.target import Target
 from relay_tune.ir.dtypes import DTYPES

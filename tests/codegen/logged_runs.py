@@ -4,8 +4,9 @@ import ctypes
 from collections.abc import Sequence
 
 from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.kernel_calls import Calls
 from relay_tune.codegen.loaded_code import LoadedCode
-from relay_tune.codegen.main_function import Calls, main_text
+from relay_tune.codegen.main_function import main_text
 from relay_tune.codegen.target import native_target
 from relay_tune.runtime.threads import thread_pool
 

@@ -2,15 +2,14 @@
 
 import pytest
 
-from relay_tune.codegen.main_function import (
-    LONGEST_BLOCK,
+from relay_tune.codegen.kernel_calls import (
     KernelCall,
     KernelChoice,
     Place,
-    main_text,
     single_calls,
     with_symbols,
 )
+from relay_tune.codegen.main_function import LONGEST_BLOCK, main_text
 from relay_tune.codegen.target import native_target
 from tests.codegen.logged_runs import logged_runs
 

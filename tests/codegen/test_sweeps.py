@@ -2,13 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from relay_tune.codegen.main_function import (
-    LONGEST_BLOCK,
-    KernelCall,
-    KernelChoice,
-    Place,
-    sweeps_of,
-)
+from relay_tune.codegen.kernel_calls import KernelCall, KernelChoice, Place, sweeps_of
+from relay_tune.codegen.main_function import LONGEST_BLOCK
 from relay_tune.codegen.sweeps import KEPT_BYTES, Direction, Sweep, directions, sweep_shares
 from tests.codegen.logged_runs import logged_runs
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from relay_tune.codegen.main_function import Calls
+from relay_tune.codegen.kernel_calls import Calls
 from relay_tune.first_order.region import SizeCheck
 from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.ir.dim import Dim

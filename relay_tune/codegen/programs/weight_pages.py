@@ -26,7 +26,7 @@ from relay_tune.codegen.builder.operand import Operand
 from relay_tune.codegen.builder.signature import Variable, function, internal
 from relay_tune.codegen.constant_tables import integers_constant
 from relay_tune.codegen.constants import CONSTANTS_SYMBOL
-from relay_tune.codegen.main_function import Stretch, single_calls
+from relay_tune.codegen.kernel_calls import Stretch, single_calls
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.memory_regions import ADVISE, HUGE_PAGES, LARGE_PAGE
 from relay_tune.codegen.programs.stack_switch import MMAP, MUNMAP
