@@ -8,7 +8,7 @@ of whose weights another form is worth storing, as parts for matrix registers or
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from math import prod
 
 from relay_tune.quick_dataclass import dataclass
@@ -210,3 +210,12 @@ def _matched(
             strides[axis] += form.coefficient(axis) * prod(data.tensor.shape[place + 1 :])
     ordered = sorted(total.axes, key=lambda axis: -abs(nominal(strides[axis])))
     return Product(stage, data, weight, tuple(ordered))
+
+
+def unfused(number: Scalar, axes: Sequence[Axis]) -> dict[Axis, Scalar]:
+    """The index on each of several axes that are counted as one, the last one fastest."""
+    found: dict[Axis, Scalar] = {}
+    for n, axis in enumerate(axes):
+        index = number // prod(each.extent for each in axes[n + 1 :])
+        found[axis] = index % axis.extent if n else index
+    return found

@@ -1,15 +1,6 @@
-"""The operands of products on matrix registers: parts of data, and of constants in groups of rows.
-
-A float32 is the sum of two or three bfloat16, each of which has 8 bits: what one of them misses,
-the next one holds (G. Henry, P. Tang and A. Heinecke, Leveraging the bfloat16 artificial
-intelligence datatype for higher-precision computations, ARITH 2019, section II).
-
-Of an infinite float32, the last part alone is infinite, and the others have its sign. It meets the
-other factor's first part only, which has the sign of that factor: so sums
-of products are infinite or NaN where sums of float32 are.
+"""Data of products on matrix registers, in parts.
 
     parts[p, .., i]    part p of the data, rows of which are read S = 32 elements at a time
-    groups[o // 16, .., k // S, p, (k % S) // G, o % 16, k % G]    part p of the constants, G = 2
 
 Bytes are one part, and so are numbers that are bfloat16 already. Rows of their data are read where
 the program has them, if these are a whole number of registers, which may be narrower than the
@@ -19,37 +10,17 @@ widest: 144 channels are three times 48.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import prod
 
-import ml_dtypes
-import numpy as np
-
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.schedule.rewrites.matrix_products.float_parts import part_of, zero_from
 from relay_tune.schedule.rewrites.matrix_products.form import Form
-from relay_tune.schedule.rewrites.products import Product
+from relay_tune.schedule.rewrites.products import Product, unfused
 from relay_tune.tensor.affine import axis_affine
-from relay_tune.tensor.expression import (
-    Axis,
-    Scalar,
-    Tensor,
-    binary,
-    cast,
-    index_value,
-    literal,
-    select,
-    unary,
-)
-from relay_tune.tensor.size import ceiling_quotient, is_symbolic
-from relay_tune.tensor.tensor import Computed, Copy, compute, copy_of
+from relay_tune.tensor.expression import Axis, Scalar, Tensor, literal
+from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.tensor import Copy, compute, copy_of
 from relay_tune.tensor.walk import axes_of, substitute
-
-LARGEST = np.float32(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
-"""The largest bfloat16; somewhat larger float32 round to an infinity."""
-
-CACHED_WEIGHTS = 1 << 16
-"""So many weights at a time become parts of groups."""
-
 
 Lines = dict[Tensor, Copy]
 """The parts of data of which each line of pixels is one row."""
@@ -147,8 +118,7 @@ def rows_gathered(
 
     def element(*at: Scalar) -> Scalar:
         *places, step = at
-        digits = _digits(step, [axis.extent for axis in steps])
-        known: dict[Axis, Scalar] = dict(zip((*rows, *steps), (*places, *digits), strict=True))
+        known = {**dict(zip(rows, places, strict=True)), **unfused(step, steps)}
         return data[tuple(substitute(index, known) for index in product.data.indices)]
 
     shape = (*(axis.extent for axis in rows), form.rounded(whole))
@@ -178,11 +148,10 @@ def rows_in_registers(product: Product, data: Tensor, form: Form) -> LeftOperand
 
     def element(*at: Scalar) -> Scalar:
         number, block, *places = at[len(batch) :]
-        digits = _digits(block * form.steps + places.pop(), [axis.extent for axis in steps])
-        axes = (*batch, *rows, *steps)
-        known = dict(zip(axes, (*at[: len(batch)], *places, *digits), strict=True))
+        known = unfused(block * form.steps + places.pop(), steps)
+        known |= dict(zip((*batch, *rows), (*at[: len(batch)], *places), strict=True))
         value = data[tuple(substitute(index, known) for index in product.data.indices)]
-        return _part(number, value, form)
+        return part_of(number, value, form)
 
     stored = copy_of(compute("parts", shape, element))
 
@@ -191,94 +160,6 @@ def rows_in_registers(product: Product, data: Tensor, form: Form) -> LeftOperand
         return stored[(*batch, part, *place)]
 
     return LeftOperand(form, stored, steps, at)
-
-
-def groups_shape(weights: tuple[int, ...], inner: int, form: Form) -> tuple[int, ...]:
-    """The shape of `groups_of` weights of a shape."""
-    *steps, columns = weights
-    outer, fused = steps[: len(steps) - inner], steps[len(steps) - inner :]
-    return (columns // form.columns, *outer, form.blocks(prod(fused)), *_register_shape(form))
-
-
-def _register_shape(form: Form) -> tuple[int, int, int, int]:
-    """That of the parts of the weights of a register."""
-    return form.parts, form.steps // form.group, form.columns, form.group
-
-
-def groups_of(weights: np.ndarray, inner: int, form: Form) -> np.ndarray:
-    """The parts of weights (outer steps .., inner steps .., columns), the last `inner` fused.
-
-    A few blocks of columns at a time, so that what is made of them stays in a cache.
-    """
-    *steps, columns = weights.shape
-    outer, depth = prod(steps[: len(steps) - inner]), prod(steps[len(steps) - inner :])
-    parts, rows, width, group = _register_shape(form)
-    splits = form.splits(weights.dtype.name)
-    shape = columns // width, outer, form.blocks(depth), parts, rows, width, group
-    result = np.empty(shape, ml_dtypes.bfloat16 if splits else weights.dtype)
-    together = width * max(1, CACHED_WEIGHTS // max(1, outer * depth * width))
-    for begin in range(0, columns, together):
-        some = weights[..., begin : begin + together]
-        flat = np.zeros((outer, form.rounded(depth), some.shape[-1]), weights.dtype)
-        flat[:, :depth] = some.reshape(outer, depth, -1)
-        own = result[begin // width : (begin + together) // width]
-        for part, values in enumerate(split_floats(flat, parts) if splits else [flat]):
-            blocks = values.reshape(outer, -1, rows, group, len(own), width)
-            for place in range(group):
-                own[:, :, :, part, ..., place] = blocks[:, :, :, place].transpose(3, 0, 1, 2, 4)
-    return result.reshape(groups_shape(weights.shape, inner, form))
-
-
-def stored_groups(
-    product: Product, weight: Tensor, inner: int, form: Form, part: int | None = None
-) -> Computed:
-    """The parts of weights that are only known at run time, as `groups_of` has those of constants.
-
-    Before the blocks of columns stand the axes that data and weights share. With `part`, that one
-    alone.
-    """
-    outer, fused = product.steps[:-inner], product.steps[-inner:]
-    column, shared = product.stage.axes[-1], product.shared
-    depth = prod(axis.extent for axis in fused)
-    shape = (
-        *(axis.extent for axis in shared),
-        ceiling_quotient(column.extent, form.columns),
-        *(axis.extent for axis in outer),
-        form.blocks(depth),
-        *_register_shape(form if part is None else replace(form, parts=1)),
-    )
-
-    def element(*at: Scalar) -> Scalar:
-        *places, number, row, place, inside = at
-        if part is not None:
-            number = index_value(part)
-        block = places[len(shared)]
-        step = places[-1] * form.steps + row * form.group + inside
-        digits = _digits(step, [axis.extent for axis in fused])
-        known: dict[Axis, Scalar] = dict(zip(shared, places, strict=False))
-        known |= dict(zip(outer, places[len(shared) + 1 : -1], strict=True))
-        known |= dict(zip(fused, digits, strict=True))
-        known[column] = block * form.columns + place
-        value = weight[tuple(substitute(index, known) for index in product.weight.indices)]
-        found = _part(number, value, form)
-        found = found if depth % form.steps == 0 else _zero_from(depth, step, found)
-        is_whole = column.extent % form.columns == 0
-        return found if is_whole else _zero_from(column.extent, known[column], found)
-
-    return compute("groups", shape, element)
-
-
-def split_floats(values: np.ndarray, parts: int) -> list[np.ndarray]:
-    """The bfloat16 parts of float32 values, the largest first."""
-    found, rest = [], values
-    for _ in range(parts - 1):
-        is_large, near = np.abs(rest) > LARGEST, rest
-        if is_large.any():
-            bound = np.where(np.isinf(rest), np.float32(1), LARGEST)
-            near = np.where(is_large, np.copysign(bound, rest), rest)
-        found.append(near.astype(ml_dtypes.bfloat16))
-        rest = rest - found[-1].astype(np.float32)
-    return [*found, rest.astype(ml_dtypes.bfloat16)]
 
 
 def _channels_in_place(product: Product, data: Tensor, form: Form, beside: bool) -> LeftOperand:
@@ -326,55 +207,15 @@ def _parts(
     """
 
     def part(*at: Scalar) -> Scalar:
-        value = _part(at[before], element(*at[:before], *at[before + 1 :]), form)
+        value = part_of(at[before], element(*at[:before], *at[before + 1 :]), form)
         if shape[-1] == whole:
             return value
         step, size = at[-1], form.steps
         if is_symbolic(whole):  # one nest, with a test for each register rather than two nests
             step = step // size * size + step % size
-        return _zero_from(whole, step, value)
+        return zero_from(whole, step, value)
 
     return copy_of(compute("parts", (*shape[:before], form.parts, *shape[before:]), part))
-
-
-def _zero_from(end: int, step: Scalar, value: Scalar) -> Scalar:
-    return select(binary("lt", step, end), value, literal(0, value.dtype))
-
-
-def _part(number: Scalar, value: Scalar, form: Form) -> Scalar:
-    """The part of a value that has a number.
-
-    Tests for single numbers, so that the parts of a value are computed together.
-    """
-    if not form.splits(value.dtype):
-        return value
-    pieces = _pieces(value, form.parts)
-    chosen = pieces[-1]
-    for place in reversed(range(form.parts - 1)):
-        chosen = select(binary("ne", number, place), chosen, pieces[place])
-    return chosen
-
-
-def _pieces(value: Scalar, parts: int) -> list[Scalar]:
-    found: list[Scalar] = []
-    rest = value
-    for _ in range(parts - 1):
-        largest = literal(float(LARGEST), rest.dtype)
-        bound = select(binary("lt", rest, 0.0), -largest, largest)
-        near = select(binary("gt", unary("abs", rest), largest), bound, rest)
-        first = select(unary("isinf", rest), near * float(1 / LARGEST), near)
-        found.append(cast(first, "bfloat16"))
-        rest = rest - cast(found[-1], "float32")
-    return [*found, cast(rest, "bfloat16")]
-
-
-def _digits(number: Scalar, extents: Sequence[int]) -> list[Scalar]:
-    """A number's place on each axis of a row-major array."""
-    found: list[Scalar] = []
-    for place in range(len(extents)):
-        digit = number // prod(extents[place + 1 :])
-        found.append(digit % extents[place] if place else digit)
-    return found
 
 
 def _axes(index: Scalar) -> tuple[Axis, ...]:

@@ -29,11 +29,13 @@ from relay_tune.schedule.rewrites.matrix_products.match import match_matrix_prod
 from relay_tune.schedule.rewrites.matrix_products.operands import (
     LeftOperand,
     Lines,
-    groups_of,
-    groups_shape,
     rows_gathered,
     rows_in_place,
     steps_in_place,
+)
+from relay_tune.schedule.rewrites.matrix_products.weight_groups import (
+    groups_of,
+    groups_shape,
     stored_groups,
 )
 from relay_tune.schedule.rewrites.products import Product

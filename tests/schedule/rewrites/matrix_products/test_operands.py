@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relay_tune.schedule.rewrites.matrix_products import operands
+from relay_tune.schedule.rewrites.matrix_products import weight_groups
+from relay_tune.schedule.rewrites.matrix_products.float_parts import split_floats
 from relay_tune.schedule.rewrites.matrix_products.form import split_floats_form
 from relay_tune.schedule.rewrites.matrix_products.match import match_matrix_product
 from relay_tune.schedule.rewrites.matrix_products.operands import (
     LeftOperand,
     Lines,
-    groups_of,
     rows_gathered,
     rows_in_place,
-    split_floats,
     steps_in_place,
 )
+from relay_tune.schedule.rewrites.matrix_products.weight_groups import groups_of
 from relay_tune.schedule.rewrites.products import Product
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
@@ -109,7 +109,7 @@ def test_groups_of_many_weights_are_made_block_by_block(monkeypatch: pytest.Monk
     weights = np.random.default_rng(0).standard_normal((2, 3, 40, 80)).astype(np.float32)
     whole = groups_of(weights, 2, PARTS[3])
     for some in (1, 2 * 3 * 40 * 32):
-        monkeypatch.setattr(operands, "CACHED_WEIGHTS", some)
+        monkeypatch.setattr(weight_groups, "CACHED_WEIGHTS", some)
         np.testing.assert_array_equal(groups_of(weights, 2, PARTS[3]), whole)
 
 

@@ -16,8 +16,8 @@ from relay_tune.building.program_form import fused_module, kernel_functions
 from relay_tune.codegen.target import native_target
 from relay_tune.ir.parser.parse import parse
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.matrix_products.float_parts import LARGEST
 from relay_tune.schedule.rewrites.matrix_products.form import split_floats_form
-from relay_tune.schedule.rewrites.matrix_products.operands import LARGEST
 from relay_tune.schedule.rewrites.matrix_products.stages import TERMS, matrix_program
 from relay_tune.tensor.deferred_array import array_of
 from relay_tune.tensor.dependencies import tensors_in_order
