@@ -11,15 +11,10 @@ from relay_tune.errors import InputError
 from relay_tune.machine.machine import Machine
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy, Exactness, is_allowed, least_accuracy
-from relay_tune.schedule.intrinsics.match import for_registers, with_whole_columns
-from relay_tune.schedule.nests.build_nests import build_nests
 from relay_tune.schedule.nests.constant_stages import fold_constant_stages
-from relay_tune.schedule.nests.inline import inline_stages
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.nests.nominal_nest import nominal_nest
-from relay_tune.schedule.nests.panels import with_panels
-from relay_tune.schedule.nests.repeated_axes import fuse_repeated
-from relay_tune.schedule.nests.row_copies import with_row_copies
+from relay_tune.schedule.planned_steps import PlannedStep, planned_steps
 from relay_tune.schedule.rewrites.algorithm import DIRECT, Algorithm, AppliedAlgorithm, Rewrite
 from relay_tune.schedule.rewrites.table import ALGORITHMS
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
@@ -34,7 +29,7 @@ from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import UndecidedSizeError, is_symbolic
-from relay_tune.tensor.tensor import Input, ProcedureOutput, compute
+from relay_tune.tensor.tensor import ProcedureOutput
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -53,7 +48,7 @@ class Plan:
     """
 
     program: TensorProgram
-    steps: tuple[Nest | RowBlocks | ProcedureOutput, ...]
+    steps: tuple[PlannedStep, ...]
     algorithm: AppliedAlgorithm
     source: TensorProgram
     accuracy: Accuracy = Accuracy.FAST
@@ -337,31 +332,7 @@ def plan_program(
     Raises InputError if the algorithm does not apply to the program.
     """
     source = fold_constant_stages(program)
-    program = algorithm.prepared(source)
-    program = replace(program, outputs=_own_outputs(program.outputs))
-    constants = frozenset(tensor for tensor, _ in program.constants)
-    inlined = with_row_copies(inline_stages(program.outputs, constants), constants)
-    stages = with_panels(inlined, constants, program.outputs)
-    nests = [
-        for_registers(algorithm.nest(fuse_repeated(step))) if isinstance(step, Nest) else step
-        for step in build_nests(stages, program.outputs, longer=algorithm.is_ragged)
-    ]
-    steps = tuple(map(_for_registers, algorithm.grouped(nests, program.outputs)))
-    return Plan(program, steps, algorithm, source, known=known)
-
-
-def _for_registers(step: Nest | RowBlocks | ProcedureOutput) -> Nest | RowBlocks | ProcedureOutput:
-    """The step with axes that registers can have: blocks of rows have other ones.
-
-    Open columns are cut into registers last, as they lie within a row.
-    """
-    if isinstance(step, Nest):
-        return for_registers(with_whole_columns(step))
-    if not isinstance(step, RowBlocks):
-        return step
-    parts = (map(with_whole_columns, each) for each in (step.nests, step.last))
-    nests, last = (tuple(map(for_registers, each)) for each in parts)
-    return replace(step, nests=nests, last=last)
+    return Plan(*planned_steps(source, algorithm), algorithm, source, known=known)
 
 
 def cheapest_schedule(
@@ -390,14 +361,3 @@ def read_schedule(text: str, plan: Plan) -> Schedule:
     """
     algorithm = algorithm_of(text, plan.known)
     return Schedule.from_json(text, plan.with_algorithm(algorithm).nests, plan.known)
-
-
-def _own_outputs(outputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Outputs that are inputs, or the same tensor twice, as copies."""
-    own: list[Tensor] = []
-    for tensor in outputs:
-        if isinstance(tensor, Input) or tensor in own:
-            own.append(compute("copy", tensor.shape, lambda *at, source=tensor: source[at]))
-        else:
-            own.append(tensor)
-    return tuple(own)

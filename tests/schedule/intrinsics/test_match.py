@@ -10,13 +10,8 @@ from hypothesis import strategies as st
 
 from relay_tune.ir.dim import Symbol
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
-from relay_tune.schedule.intrinsics.match import (
-    FEW_ROWS,
-    IntrinsicMatch,
-    balanced_rows,
-    intrinsic_match,
-    with_long_rows,
-)
+from relay_tune.schedule.intrinsics.match import IntrinsicMatch, balanced_rows, intrinsic_match
+from relay_tune.schedule.intrinsics.register_axes import FEW_ROWS, with_long_rows
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
