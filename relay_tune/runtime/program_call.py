@@ -5,18 +5,16 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from math import prod
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from relay_tune.errors import InputError, RelayError
-from relay_tune.first_order.kinds import component_types, is_open_type
-from relay_tune.first_order.program import EntryPoint, FirstOrderProgram
-from relay_tune.ir.dim import Polynomial, Symbol
-from relay_tune.ir.dtypes import DTYPES
-from relay_tune.ir.types import TensorType, TupleType, Type, unflatten
+from relay_tune.first_order.kinds import component_types
+from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.ir.dim import Symbol
+from relay_tune.ir.types import TensorType, TupleType, unflatten
 from relay_tune.runtime.aligned_memory import aligned_array
 from relay_tune.runtime.call_inputs import address_of, check_open_sizes, checked_array
 from relay_tune.runtime.continuation import Continuation, Link, Words
@@ -31,11 +29,18 @@ from relay_tune.runtime.donation import (
     in_place_inputs,
 )
 from relay_tune.runtime.input_check import check_array
+from relay_tune.runtime.input_parts import (
+    has_computed_sizes,
+    named_parts,
+    parts_of,
+    plain_inputs,
+    word_count,
+)
 from relay_tune.runtime.interpreter.python_values import from_python
 from relay_tune.runtime.interpreter.values import Value
 from relay_tune.runtime.native_session import NativeSession, SessionFunctions
 from relay_tune.runtime.result_arrays import can_be_written_directly
-from relay_tune.runtime.result_memory import LARGE_RESULT, ResultMemory
+from relay_tune.runtime.result_room import ResultRoom
 from relay_tune.runtime.row_memory import RowMemory
 from relay_tune.runtime.value_reader import ValueReader
 from relay_tune.runtime.value_writer import ValueWriter
@@ -55,8 +60,8 @@ class ProgramCall:
         self.lock = threading.Lock()
         self._types = dict(entry.inputs)
         self._output = entry.output
-        self._parts = [part for n, type_ in entry.inputs.items() for part in _named_parts(type_, n)]
-        self._computed_sizes = [_has_computed_sizes(type_) for _, type_, _ in self._parts]
+        self._parts = [part for n, type_ in entry.inputs.items() for part in named_parts(type_, n)]
+        self._computed_sizes = [has_computed_sizes(type_) for _, type_, _ in self._parts]
         self._object_words: list[int] = []
         self._tensor_words: list[tuple[int, np.ndarray | None]] = []
         self._number_words()
@@ -65,15 +70,15 @@ class ProgramCall:
         self._session = NativeSession(functions)
         self._writer = ValueWriter(program, self._session)
         self._reader = ValueReader(program, self._session)
-        self._inputs = (ctypes.c_void_p * _word_count(*self._types.values()))()
+        self._inputs = (ctypes.c_void_p * word_count(*self._types.values()))()
         for word, sizes in self._tensor_words:
             if sizes is not None:
                 self._inputs[word + 1] = address_of(sizes)
         self._continued = continued_inputs(entry)
         self._continuation: Continuation | None = None
         self._in_place = entry.in_place
-        self._results = [_Result(type_) for type_ in component_types(self._output)]
-        self._plain = _plain_inputs(entry)
+        self._results = [ResultRoom(type_) for type_ in component_types(self._output)]
+        self._plain = plain_inputs(entry)
         self._is_flat = isinstance(self._output, TupleType) and not any(
             isinstance(each, TupleType) for each in self._output.fields
         )
@@ -219,7 +224,7 @@ class ProgramCall:
             raise InputError("Only programs whose outputs are tensors of fixed sizes are repeated.")
         kept = self._bound(values)
         arrays = [
-            aligned_array(room.shape, room.dtype) for room in map(_Result.room, self._results)
+            aligned_array(room.shape, room.dtype) for room in map(ResultRoom.room, self._results)
         ]
         self._run(_addresses(arrays), threads)
         nanoseconds = self._session.repeat(self._inputs, self._outputs, runs)
@@ -324,45 +329,7 @@ class ProgramCall:
         if not self._has_tuples:
             return values
         pairs = zip(values, self._types.items(), strict=True)
-        return [part for value, (name, type_) in pairs for part in _parts(value, type_, name)]
-
-
-class _Result:
-    """A component of the result: the elements of a tensor, an object, or a tensor's object.
-
-    Attributes:
-        is_object: whether it is a value of a data type or a cell.
-        is_array: whether it is a tensor of known sizes, whose elements the program writes.
-        is_large: whether its memory is used again.
-        shape: of such a tensor.
-        open_type: of a tensor with open sizes, which the program gives as an object; else None.
-    """
-
-    def __init__(self, type_: Type) -> None:
-        self.is_object = not isinstance(type_, TensorType)
-        self.is_array = isinstance(type_, TensorType) and not is_open_type(type_)
-        self.open_type: TensorType | None = None
-        self.shape: tuple[int, ...] = ()
-        self._dtype = np.dtype(np.uint64)
-        if isinstance(type_, TensorType) and is_open_type(type_):
-            self.open_type = type_
-        elif isinstance(type_, TensorType):
-            self.shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
-            self._dtype = DTYPES[type_.dtype]
-        self.is_large = prod(self.shape) * self._dtype.itemsize >= LARGE_RESULT
-        self._memory = ResultMemory(self.shape, self._dtype) if self.is_large else None
-        self._word = np.zeros((), np.uint64)
-        self._address = address_of(self._word)
-
-    def room(self) -> np.ndarray:
-        """Where the program puts the elements, or the object's address until the next run."""
-        if self._memory is not None:
-            return self._memory.array()
-        return np.empty(self.shape, self._dtype) if self.is_array else self._word
-
-    def address(self, room: np.ndarray) -> int:
-        """The address of a room."""
-        return address_of(room) if self.is_array else self._address
+        return [part for value, (name, type_) in pairs for part in parts_of(value, type_, name)]
 
 
 def _tensor(
@@ -377,47 +344,3 @@ def _tensor(
 
 def _addresses(arrays: Sequence[np.ndarray]) -> list[int]:
     return [address_of(array) for array in arrays]
-
-
-def _plain_inputs(entry: EntryPoint) -> list[tuple[str, TensorType]] | None:
-    """The inputs, if they are tensors of known sizes as are the components of the output."""
-    output = entry.output
-    outputs = output.fields if isinstance(output, TupleType) else (output,)
-    types = (*entry.inputs.values(), *outputs)
-    if not all(isinstance(type_, TensorType) and not is_open_type(type_) for type_ in types):
-        return None
-    return [(name, type_) for name, type_ in entry.inputs.items() if isinstance(type_, TensorType)]
-
-
-def _has_computed_sizes(type_: Type) -> bool:
-    """Whether sizes of a tensor are computed of those of others."""
-    return isinstance(type_, TensorType) and any(isinstance(dim, Polynomial) for dim in type_.shape)
-
-
-def _word_count(*types: Type) -> int:
-    """The words of the table of inputs: a tensor with open sizes has a second one for them."""
-    parts = (part for type_ in types for part in component_types(type_))
-    return sum(2 if is_open_type(part) else 1 for part in parts)
-
-
-def _parts(value: object, type_: Type, name: str) -> Iterator[object]:
-    """The components of a value; InputError where it is no tuple."""
-    if not isinstance(type_, TupleType):
-        yield value
-        return
-    if not isinstance(value, tuple | list) or len(value) != len(type_.fields):
-        raise InputError(
-            f"Input {name!r} must be a tuple of {len(type_.fields)} values.",
-            remedy="Give a tuple with one value for each field.",
-        )
-    for index, (part, field) in enumerate(zip(value, type_.fields, strict=True)):
-        yield from _parts(part, field, f"{name}.{index}")
-
-
-def _named_parts(type_: Type, name: str) -> Iterator[tuple[str, Type, bool]]:
-    """The components of an input with their names and types, and whether their sizes are open."""
-    if not isinstance(type_, TupleType):
-        yield name, type_, is_open_type(type_)
-        return
-    for index, field in enumerate(type_.fields):
-        yield from _named_parts(field, f"{name}.{index}")
