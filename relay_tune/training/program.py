@@ -16,9 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from relay_tune.arguments import instance_of, wrong_type
 from relay_tune.errors import InputError
-from relay_tune.ir.dtypes import is_float
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.names import free_name
@@ -29,26 +27,16 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.training.chosen_loss import check_own_loss, chosen_loss, loss_of
 from relay_tune.training.losses import Loss
 from relay_tune.training.optimisers import Optimiser, clipped, converted, element_type
-from relay_tune.training.parameters import (
-    no_parameter,
-    parameters_of,
-    scalars_of,
-    with_parameters,
-    with_statistics,
-)
+from relay_tune.training.parameters import with_statistics
 from relay_tune.training.random_numbers import with_numbered_keys
 from relay_tune.training.slices import SlicedLoss, sliced_loss
-from relay_tune.training.statistics import (
-    Statistic,
-    moving_statistics,
-    require_own_statistics,
-)
+from relay_tune.training.statistics import Statistic, moving_statistics, require_own_statistics
 from relay_tune.training.summed_slices import summed_slices
+from relay_tune.training.trained_inputs import with_trained_inputs
 from relay_tune.transform.gradient.entry import differentiated
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.language.inline import Inline
 from relay_tune.typing.infer import infer_types
-from relay_tune.typing.type_text import type_text
 
 GRADIENT = "gradient"
 NUMBER = "number"
@@ -111,7 +99,7 @@ def step_program(
 
     Raises InputError where these do not fit, RelayError where there is no derivative.
     """
-    opened, chosen = _with_inputs(network, parameters)
+    opened, chosen = with_trained_inputs(network, parameters)
     data = {param.name for param in opened.main.params}.difference(chosen)
     require_own_statistics(opened.main.body)
     typed = ToGraphNormalForm()(with_statistics(opened))
@@ -177,53 +165,6 @@ def _asked(
     assert isinstance(type_, TupleType)
     seed = _seed(type_.fields[0], [params[each.name] for each in statistics])
     return _Asked(module, Call(GlobalVar(GRADIENT), (*params.values(), *seed)), type_, params)
-
-
-def _with_inputs(
-    network: Module, parameters: Iterable[str] | None
-) -> tuple[Module, tuple[str, ...]]:
-    """The network with all that is trained as inputs, and the names of these."""
-    typed = infer_types(network)
-    inputs = [param.name for param in typed.main.params]
-    constants = parameters_of(typed)
-    names = tuple(constants) if parameters is None else _names(parameters)
-    if not names:
-        raise InputError(
-            "The network has nothing to train.",
-            remedy="Give it weights as constants, or name inputs: parameters=['w'].",
-        )
-    known = [*constants, *scalars_of(typed), *inputs]
-    for name in names:
-        if name not in known:
-            raise no_parameter(name, known)
-    _require_floats(typed.main.params, names)
-    return with_parameters(typed, [name for name in names if name not in inputs]), names
-
-
-def _names(parameters: object) -> tuple[str, ...]:
-    """The names that a user gives, each once."""
-    if isinstance(parameters, str) or not isinstance(parameters, Iterable):
-        example = "Write them like ['fc.weight'] or {'w': array}."
-        raise wrong_type("parameters", "a list of names, or a dict", parameters, example)
-    names = tuple(parameters)
-    for name in names:
-        instance_of(str, name, "A parameter", "Name parameters as parameters_of does.")
-        if names.count(name) > 1:
-            raise InputError(f"The parameter {name!r} is named twice.", remedy="Name it once.")
-    return names
-
-
-def _require_floats(inputs: Sequence[Var], names: Sequence[str]) -> None:
-    """InputError where an input is to be trained that is no tensor of floats."""
-    for each in inputs:
-        type_ = each.annotation or each.type
-        is_tensor = isinstance(type_, TensorType) and is_float(type_.dtype)
-        if each.name in names and not is_tensor:
-            raise InputError(
-                f"The input {each.name!r} cannot be trained: it is "
-                f"{'of no type' if type_ is None else type_text(type_)}, no tensor of floats.",
-                remedy="Name other inputs or constants in parameters.",
-            )
 
 
 def _lossy(
