@@ -15,13 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from relay_tune.ir.dim import Dim, Polynomial, Symbol, UnknownDim
-from relay_tune.ir.dim_arithmetic import (
-    exact_quotient,
-    is_sum_of_sizes,
-    multiply,
-    subtract,
-    symbol_names,
-)
+from relay_tune.ir.dim_arithmetic import is_sum_of_sizes, multiply, subtract, symbol_names
+from relay_tune.ir.dim_quotient import exact_quotient
 
 Equal = Mapping[str, Dim]
 """Equal sizes, by name."""

@@ -16,7 +16,6 @@ from relay_tune.ir.dim import Dim, Polynomial, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import (
     add,
     common_factor,
-    exact_quotient,
     floor_divide,
     multiply,
     product,
@@ -25,6 +24,7 @@ from relay_tune.ir.dim_arithmetic import (
     symbol_names,
 )
 from relay_tune.ir.dim_order import is_never_negative
+from relay_tune.ir.dim_quotient import exact_quotient
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.quick_dataclass import dataclass
 

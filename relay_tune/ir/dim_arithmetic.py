@@ -45,7 +45,7 @@ def _sum(left: int | Symbol | Polynomial, right: int | Symbol | Polynomial) -> D
     terms = _terms(left)
     for product, factor in _terms(right).items():
         terms[product] = terms.get(product, 0) + factor
-    return _normal_form(terms)
+    return normal_form(terms)
 
 
 def subtract(left: Dim, right: Dim) -> Dim:
@@ -69,7 +69,7 @@ def _product(left: int | Symbol | Polynomial, right: int | Symbol | Polynomial) 
         for right_product, right_factor in _terms(right).items():
             product = _sorted_product(left_product + right_product)
             terms[product] = terms.get(product, 0) + left_factor * right_factor
-    return _normal_form(terms)
+    return normal_form(terms)
 
 
 def product(dims: Iterable[Dim]) -> Dim:
@@ -99,9 +99,9 @@ def floor_divide(dim: Dim, divisor: int) -> Dim:
     rest: Terms = {}
     for product, factor in _terms(dim).items():
         whole[product], rest[product] = divmod(factor, divisor)
-    for product, factor in _terms_of(_quotient_of_rest(_normal_form(rest), divisor)).items():
+    for product, factor in terms_of(_quotient_of_rest(normal_form(rest), divisor)).items():
         whole[product] = whole.get(product, 0) + factor
-    return _normal_form(whole)
+    return normal_form(whole)
 
 
 def maximum(left: Dim, right: Dim) -> Dim:
@@ -145,46 +145,6 @@ def is_sum_of_sizes(dim: Dim) -> bool:
         factor > 0 and all(is_sum_of_sizes(a.numerator) for a in product if isinstance(a, Quotient))
         for product, factor in _terms(dim).items()
     )
-
-
-def exact_quotient(dividend: Dim, divisor: Dim) -> Dim | None:
-    """`dividend / divisor` where it is a dimension for all values of the symbols; None elsewhere.
-
-    Sums are divided as polynomials, terms of the highest degree first (D. Cox, J. Little,
-    D. O'Shea, "Ideals, Varieties, and Algorithms", section 2.3):
-    `(a*b + a + b + 1) / (a + 1) = b + 1`.
-    """
-    if isinstance(dividend, UnknownDim) or isinstance(divisor, UnknownDim):
-        return None
-    if dividend == divisor:
-        return 1
-    wanted, by = next(iter(_terms(divisor).items()))
-    quotient: Dim = 0
-    left: Dim = dividend
-    while left != 0:
-        product, factor = _first_term(left)
-        rest = _product_quotient(product, wanted)
-        if rest is None or by == 0 or factor % by:
-            return None
-        term = _normal_form({rest: factor // by})
-        quotient, left = add(quotient, term), subtract(left, multiply(term, divisor))
-        if left != 0 and _term_key(_first_term(left)) <= _term_key((product, factor)):
-            return None  # another form of what was taken away
-    return quotient
-
-
-def _first_term(dim: Dim) -> tuple[Product, int]:
-    return next(iter(_terms_of(dim).items()))
-
-
-def _product_quotient(product: Product, divisor: Product) -> Product | None:
-    """The atoms of a product without those of another one; None where it has not all of them."""
-    left = list(product)
-    for atom in divisor:
-        if atom not in left:
-            return None
-        left.remove(atom)
-    return tuple(left)
 
 
 def substitute(dim: Dim, values: Mapping[str, Dim]) -> Dim:
@@ -247,13 +207,14 @@ def _terms(dim: int | Symbol | Polynomial) -> Terms:
             return dict(dim.terms)
 
 
-def _normal_form(terms: Terms) -> int | Symbol | Polynomial:
+def normal_form(terms: Terms) -> int | Symbol | Polynomial:
+    """The dimension that terms add up to."""
     kept = {product: factor for product, factor in terms.items() if factor != 0}
     while (roundable := _roundable(kept)) is not None:
         kept = _rounded_otherwise(kept, *roundable)
     if not kept.keys() - {()}:
         return kept.get((), 0)
-    ordered = tuple(sorted(kept.items(), key=_term_key))
+    ordered = tuple(sorted(kept.items(), key=term_key))
     product, factor = ordered[0]
     if len(ordered) == 1 and factor == 1 and len(product) == 1 and isinstance(product[0], Symbol):
         return product[0]
@@ -273,11 +234,11 @@ def _roundable(terms: Terms) -> tuple[Product, Quotient] | None:
         others = _without(product, quotients[0])
         beside = [
             terms.get(_sorted_product((*others, *part)), 0)
-            for part in _terms_of(quotients[0].numerator)
+            for part in terms_of(quotients[0].numerator)
             if part
         ]
         if all(each >= -factor for each in beside) if factor < 0 else max(beside) <= -factor:
-            size = max(_terms_of(quotients[0].numerator).values()) / quotients[0].divisor
+            size = max(terms_of(quotients[0].numerator).values()) / quotients[0].divisor
             if found is None or size > found[0]:
                 found = size, product, quotients[0]
     return None if found is None else found[1:]
@@ -292,14 +253,14 @@ def _rounded_otherwise(terms: Terms, product: Product, quotient: Quotient) -> Te
     found = dict(terms)
     factor = found.pop(product)
     upper: Terms = {}
-    for part, times in _terms_of(quotient.numerator).items():
+    for part, times in terms_of(quotient.numerator).items():
         if part:
             whole = _sorted_product((*others, *part))
             found[whole] = found.get(whole, 0) + factor
         upper[part] = divisor - times if part else -times
     upper[()] = upper.get((), 0) + divisor - 1
-    rest = multiply(_normal_form({others: -factor}), floor_divide(_normal_form(upper), divisor))
-    for part, times in _terms_of(rest).items():
+    rest = multiply(normal_form({others: -factor}), floor_divide(normal_form(upper), divisor))
+    for part, times in terms_of(rest).items():
         found[part] = found.get(part, 0) + times
     return {part: times for part, times in found.items() if times != 0}
 
@@ -309,12 +270,13 @@ def _without(product: Product, atom: Atom) -> Product:
     return (*product[:position], *product[position + 1 :])
 
 
-def _terms_of(dim: Dim) -> Terms:
+def terms_of(dim: Dim) -> Terms:
+    """The terms of a dimension in normal form, in their order."""
     assert not isinstance(dim, UnknownDim)  # there is no `?` in a sum
     return _terms(dim)
 
 
-def _term_key(term: tuple[Product, int]) -> tuple[int, tuple[tuple[int, str], ...]]:
+def term_key(term: tuple[Product, int]) -> tuple[int, tuple[tuple[int, str], ...]]:
     """The order of terms: higher degree first."""
     product, _ = term
     return -len(product), tuple(_atom_key(atom) for atom in product)
@@ -340,7 +302,7 @@ def _lone_positive_part(
     (part,) = found[0]
     assert isinstance(part, PositivePart)  # the one that was looked for
     factor = terms.pop(found[0])
-    return part, factor, _normal_form(terms)
+    return part, factor, normal_form(terms)
 
 
 def _quotient_of_rest(rest: int | Symbol | Polynomial, divisor: int) -> Dim:
@@ -360,7 +322,7 @@ def _quotient(rest: int | Symbol | Polynomial, divisor: int) -> Dim:
     terms = _terms(rest)
     inner = _lone_quotient(terms)
     if inner is not None:  # (n // a + p) // d == (n + a*p) // (a*d)
-        others = _normal_form({t: factor for t, factor in terms.items() if t != (inner,)})
+        others = normal_form({t: factor for t, factor in terms.items() if t != (inner,)})
         total = add(inner.numerator, multiply(inner.divisor, others))
         return floor_divide(total, inner.divisor * divisor)
     constant = terms.pop((), 0)
@@ -368,7 +330,7 @@ def _quotient(rest: int | Symbol | Polynomial, divisor: int) -> Dim:
     # (g*p + c) // (g*d) == (p + c // g) // d
     reduced = {product: factor // common for product, factor in terms.items()}
     reduced[()] = constant // common
-    numerator, divisor = _normal_form(reduced), divisor // common
+    numerator, divisor = normal_form(reduced), divisor // common
     if divisor == 1:
         return numerator
     if common > 1 and _lone_quotient(_terms(numerator)) is not None:

@@ -27,7 +27,6 @@ from relay_tune.errors import NoNativeCodeError
 from relay_tune.ir.dim import Atom, Dim, Polynomial, Quotient, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import (
     add,
-    exact_quotient,
     floor_divide,
     multiply,
     positive_part,
@@ -37,6 +36,7 @@ from relay_tune.ir.dim_arithmetic import (
 )
 from relay_tune.ir.dim_bounds import dim_bounds
 from relay_tune.ir.dim_order import is_never_negative
+from relay_tune.ir.dim_quotient import exact_quotient
 
 EXAMPLE_SIZE = 64
 """The hint value of every dynamic size, by which code is chosen."""

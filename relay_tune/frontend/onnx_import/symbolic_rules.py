@@ -15,7 +15,6 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.ir.dim import UNKNOWN, Dim, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import (
     add,
-    exact_quotient,
     floor_divide,
     maximum,
     minimum,
@@ -25,6 +24,7 @@ from relay_tune.ir.dim_arithmetic import (
     symbol_names,
 )
 from relay_tune.ir.dim_order import is_never_negative
+from relay_tune.ir.dim_quotient import exact_quotient
 
 Elements = np.ndarray
 """Dimensions (dtype object), of the shape of the tensor that they describe."""

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relay_tune.ir.dim import UNKNOWN, Dim, UnknownDim
-from relay_tune.ir.dim_arithmetic import exact_quotient, floor_divide, multiply, product
+from relay_tune.ir.dim_arithmetic import floor_divide, multiply, product
+from relay_tune.ir.dim_quotient import exact_quotient
 from relay_tune.ir.operator import RelationError
 from relay_tune.ir.types import TensorType
 from relay_tune.typing.type_text import type_text

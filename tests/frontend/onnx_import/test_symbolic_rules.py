@@ -12,7 +12,8 @@ from relay_tune.frontend.onnx_import.symbolic_rules import (
     least,
 )
 from relay_tune.ir.dim import UNKNOWN, Dim, Symbol
-from relay_tune.ir.dim_arithmetic import add, exact_quotient, floor_divide, multiply
+from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply
+from relay_tune.ir.dim_quotient import exact_quotient
 
 N, M = Symbol("n"), Symbol("m")
 

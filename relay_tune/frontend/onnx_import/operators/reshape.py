@@ -29,7 +29,8 @@ from relay_tune.ir.dim import (
     UnknownDim,
     shape_text,
 )
-from relay_tune.ir.dim_arithmetic import exact_quotient, multiply, positive_part, product
+from relay_tune.ir.dim_arithmetic import multiply, positive_part, product
+from relay_tune.ir.dim_quotient import exact_quotient
 from relay_tune.ir.expr import Expr
 from relay_tune.typing.relations.reshape_codes import reshaped
 
