@@ -15,7 +15,7 @@ from math import prod
 from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
-from relay_tune.codegen.kernel_calls import KernelCall, KernelChoice, Place, call_of
+from relay_tune.codegen.kernel_calls import BufferAddress, KernelCall, KernelChoice, call_of
 from relay_tune.codegen.programs.region_step import DynamicSizes, Extents, SizeCase, Word
 from relay_tune.first_order.region import Buffer, KernelRun, Region
 from relay_tune.ir.dim import Dim
@@ -57,7 +57,7 @@ class RegionLayout:
         self._region = region
         self._slots = {b: n for n, b in enumerate((*region.inputs, *region.outputs))}
         self._words: dict[Word, int] = {}
-        self._places: dict[object, Place] = {}
+        self._addresses: dict[object, BufferAddress] = {}
         self._blocks: list[dict[Extents, None]] = []
         self._is_dynamic = region.is_dynamic
         self.workspace_bytes = self._plan()
@@ -79,24 +79,24 @@ class RegionLayout:
         region, blocks = self._region, tuple(map(tuple, self._blocks))
         return DynamicSizes(region.symbols, region.checks, blocks, tuple(self._words))
 
-    def place(self, buffer: Buffer) -> Place:
+    def address(self, buffer: Buffer) -> BufferAddress:
         """Where a buffer lies."""
         located = self._region.located(buffer)
         whole = located.whole
         if whole in self._slots:
-            return Place(self._slots[whole], located.offset)
+            return BufferAddress(self._slots[whole], located.offset)
         if whole.data is not None:
             return self.constant(self.constants.add(whole.data) + located.offset)
-        place = self._places[whole]
-        return Place(place.slot, place.offset + located.offset)
+        address = self._addresses[whole]
+        return BufferAddress(address.slot, address.offset + located.offset)
 
-    def workspace(self, run: int, tensor: Tensor) -> Place:
+    def workspace(self, run: int, tensor: Tensor) -> BufferAddress:
         """Where a tensor of a run's own workspace lies."""
-        return self._places[run, tensor]
+        return self._addresses[run, tensor]
 
-    def constant(self, offset: int) -> Place:
-        """A place in the block of constants."""
-        return Place(self._workspace_slot + 1, offset)
+    def constant(self, offset: int) -> BufferAddress:
+        """An address in the block of constants."""
+        return BufferAddress(self._workspace_slot + 1, offset)
 
     def calls(self, number: int) -> Sequence[KernelCall | KernelChoice]:
         """The kernels of a run with their arguments."""
@@ -117,15 +117,15 @@ class RegionLayout:
         self, number: int, primitive: Primitive, code: PrimitiveCode
     ) -> tuple[KernelCall, ...]:
         run = self._region.runs[number]
-        places = _RunPlaces(number, run, primitive.program, code, self)
+        addresses = _RunAddresses(number, run, primitive.program, code, self)
         return tuple(
             call_of(
                 kernel,
-                [places.of(argument) for argument in kernel.arguments],
+                [addresses.of(argument) for argument in kernel.arguments],
                 {
-                    places.of(a): size
+                    addresses.of(a): size
                     for a in kernel.arguments
-                    if (size := places.constant_bytes(a))
+                    if (size := addresses.constant_bytes(a))
                 },
                 [self._word(run.sizes[name]) for name in kernel.sizes],
             )
@@ -154,30 +154,30 @@ class RegionLayout:
                 extents[buffer] = {_extents(buffer.type.shape, buffer.type.dtype): None}
                 steps[buffer] = (steps.get(buffer, (number, number))[0], number)
             for code in self.codes[number]:
-                for place, tensor in enumerate(code.scheduled.workspace):
-                    key = keys[number, tensor] = (number, place)  # one of the cases has it
+                for slot, tensor in enumerate(code.scheduled.workspace):
+                    key = keys[number, tensor] = (number, slot)  # one of the cases has it
                     shape = tuple(_size(size, run) for size in tensor.shape)
                     extents.setdefault(key, {})[_extents(shape, tensor.dtype)] = None
                     steps[key] = (number, number)
         lifetimes = [Lifetime(max(map(_example, extents[key])), *steps[key]) for key in extents]
         placed, total = self._placed(extents, lifetimes)
-        self._places = {key: placed[own] for key, own in keys.items()}
+        self._addresses = {key: placed[own] for key, own in keys.items()}
         return total
 
     def _placed(
         self, extents: Mapping[object, Iterable[Extents]], lifetimes: Sequence[Lifetime]
-    ) -> tuple[dict[object, Place], int]:
+    ) -> tuple[dict[object, BufferAddress], int]:
         """Memory for tensors, and the bytes of all if they are known."""
         if all(len(each) == 1 for tensors in extents.values() for each in tensors):
             plan = plan_memory(lifetimes, self._limit)
-            places = [Place(self._workspace_slot, offset) for offset in plan.offsets]
-            return dict(zip(extents, places, strict=True)), plan.total
+            addresses = [BufferAddress(self._workspace_slot, offset) for offset in plan.offsets]
+            return dict(zip(extents, addresses, strict=True)), plan.total
         blocks = plan_blocks(lifetimes)
         self._blocks = [{} for _ in range(max(blocks, default=-1) + 1)]
         for key, block in zip(extents, blocks, strict=True):
             self._blocks[block].update(dict.fromkeys(extents[key]))
-        places = [Place(self._workspace_slot + 2 + block) for block in blocks]
-        return dict(zip(extents, places, strict=True)), 0
+        addresses = [BufferAddress(self._workspace_slot + 2 + block) for block in blocks]
+        return dict(zip(extents, addresses, strict=True)), 0
 
 
 def own_workspace(
@@ -186,12 +186,12 @@ def own_workspace(
     """The bytes of each tensor of a run's own workspace; None where a run of the program tells."""
     found: dict[int, int] = {}
     for each in _alternatives(primitive):
-        for place, tensor in enumerate(codes[each.key.digest].scheduled.workspace):
+        for slot, tensor in enumerate(codes[each.key.digest].scheduled.workspace):
             shape = tuple(_size(size, run) for size in tensor.shape)
             known, *others = _extents(shape, tensor.dtype)[::-1]
             if others or not isinstance(known, int):
                 return None
-            found[place] = max(found.get(place, 0), known)
+            found[slot] = max(found.get(slot, 0), known)
     return tuple(found.values())
 
 
@@ -218,7 +218,7 @@ def _example(extents: Extents) -> int:
     return max(size_value(dim, dict.fromkeys(symbol_names(dim), EXAMPLE_SIZE)), 0)
 
 
-class _RunPlaces:
+class _RunAddresses:
     """Where the kernel arguments of a run lie.
 
     The kernels name the tensors of the first primitive of their key; a run has its own buffers and
@@ -243,15 +243,15 @@ class _RunPlaces:
         self._constants: dict[Tensor, ConstantData] = {}
         sources = (code, *(data for _, data in program.constants))
         own = scheduled.algorithm.prepared(program).constants
-        for place, ((tensor, _), (_, data)) in enumerate(zip(written.constants, own, strict=True)):
-            self._constants[tensor] = layout.constants.shared(place, sources, data)
+        for n, ((tensor, _), (_, data)) in enumerate(zip(written.constants, own, strict=True)):
+            self._constants[tensor] = layout.constants.shared(n, sources, data)
         self._packed = {packed.tensor: packed for packed in scheduled.packed}
 
-    def of(self, tensor: Tensor) -> Place:
-        """The place of a kernel's argument."""
+    def of(self, tensor: Tensor) -> BufferAddress:
+        """The address of a kernel's argument."""
         layout = self._layout
         if tensor in self._buffers:
-            return layout.place(self._buffers[tensor])
+            return layout.address(self._buffers[tensor])
         if tensor in self._constants:
             return layout.constant(layout.constants.add(self._constants[tensor]))
         packed = self._packed.get(tensor)

@@ -21,7 +21,7 @@ ITEM_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BufferAddress:
     """Where a tensor lies: a slot of the buffer table and an offset in bytes from it."""
 
     slot: int
@@ -38,9 +38,9 @@ class KernelCall:
 
     Attributes:
         symbol: the kernel.
-        arguments: the places of its arguments.
+        arguments: the addresses of its arguments.
         grain: the shares for each thread; 0 for a kernel that runs on one thread.
-        swept: the place of the weights that it sweeps over, or None.
+        swept: the address of the weights that it sweeps over, or None.
         shares: into how many shares of all threads the sweep is cut, a power of two.
         own: the bytes of those weights that it reads.
         read: the bytes that it reads of all constants.
@@ -50,9 +50,9 @@ class KernelCall:
     """
 
     symbol: str
-    arguments: tuple[Place, ...]
+    arguments: tuple[BufferAddress, ...]
     grain: int = 1
-    swept: Place | None = None
+    swept: BufferAddress | None = None
     shares: int = 0
     sizes: tuple[int, ...] = ()
     own: int = 0
@@ -97,8 +97,8 @@ def with_symbols(calls: Calls, symbols: Iterator[str]) -> list[KernelCall | Kern
 
 def call_of(
     kernel: Kernel,
-    arguments: Sequence[Place],
-    constants: Mapping[Place, int],
+    arguments: Sequence[BufferAddress],
+    constants: Mapping[BufferAddress, int],
     sizes: Sequence[int] = (),
 ) -> KernelCall:
     """A call of a kernel, cut into as many shares as its size is worth.
@@ -106,22 +106,22 @@ def call_of(
     `constants` are the bytes of those arguments that are constants, `sizes` the slots of its open
     sizes. A kernel with open sizes may be a large one.
     """
-    places = tuple(arguments)
+    addresses = tuple(arguments)
     iterations = parallel_iterations(kernel.body)
     if iterations is None:
-        return KernelCall(kernel.name, places, 0, sizes=tuple(sizes))
+        return KernelCall(kernel.name, addresses, 0, sizes=tuple(sizes))
     points = nominal(kernel.points)
     grain = next(grain for least, grain in GRAINS if sizes or points >= least)
-    read = {place: min(size, points * ITEM_BYTES) for place, size in constants.items()}
+    read = {address: min(size, points * ITEM_BYTES) for address, size in constants.items()}
     weights = tuple(
-        (place.offset, place.offset + size)
-        for place, size in constants.items()
-        if read[place] >= size * LEAST_USES
+        (address.offset, address.offset + size)
+        for address, size in constants.items()
+        if read[address] >= size * LEAST_USES
     )
     call = KernelCall(
-        kernel.name, places, grain, sizes=tuple(sizes), read=sum(read.values()), weights=weights
+        kernel.name, addresses, grain, sizes=tuple(sizes), read=sum(read.values()), weights=weights
     )
-    largest = max(constants, key=lambda place: constants[place], default=None)
+    largest = max(constants, key=lambda address: constants[address], default=None)
     if largest is None:
         return call
     shares = sweep_shares(constants[largest], points, nominal(iterations), ITEM_BYTES)

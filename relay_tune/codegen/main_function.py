@@ -102,7 +102,7 @@ class _JobWriter:
         buffers = code.parameters[0]
         single = list(single_calls(calls))
         choices = {call.slot for call in calls if isinstance(call, KernelChoice)}
-        tensors = sorted({place.slot for call in single for place in call.arguments})
+        tensors = sorted({address.slot for call in single for address in call.arguments})
         sizes = sorted({slot for call in single for slot in call.sizes} | choices)
         self._bases = {slot: buffers.item("ptr", slot).load() for slot in tensors}
         self._sizes = {slot: buffers.item("i64", slot).load() for slot in sizes}
@@ -194,10 +194,10 @@ class _JobWriter:
     def _call(self, call: KernelCall, share: Operand, shares: Operand) -> None:
         """A call; the last one needs no frame of the function around it."""
         pointers = [
-            self._bases[place.slot].offset(place.offset)
-            if place.offset
-            else self._bases[place.slot]
-            for place in call.arguments
+            self._bases[address.slot].offset(address.offset)
+            if address.offset
+            else self._bases[address.slot]
+            for address in call.arguments
         ]
         arguments = [*pointers, *(self._sizes[slot] for slot in call.sizes), share, shares]
         types = [argument.type for argument in arguments]

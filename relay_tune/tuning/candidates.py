@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from relay_tune.codegen.kernel_calls import Place, call_of
+from relay_tune.codegen.kernel_calls import BufferAddress, call_of
 from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.main_function import main_text
 from relay_tune.codegen.repeat_function import MEASURED_SYMBOL
@@ -44,7 +44,7 @@ def candidate_text(task: Task, schedule: Schedule, target: Target) -> CandidateT
     scheduled = apply_schedule(task.plan, schedule)
     kernels = [module_text([kernel], target) for kernel in scheduled.kernels]
     slots = _slots(scheduled)
-    positions = {tensor: Place(slot) for slot, tensor in enumerate(slots)}
+    positions = {tensor: BufferAddress(slot) for slot, tensor in enumerate(slots)}
     numbers = {name: len(slots) + n for n, name in enumerate(task.sizes)}
     sizes = {packed.tensor: packed.recipe.size for packed in scheduled.packed}
     sizes |= {source: data.size for source, data in scheduled.program.constants}

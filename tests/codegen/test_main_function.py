@@ -3,9 +3,9 @@
 import pytest
 
 from relay_tune.codegen.kernel_calls import (
+    BufferAddress,
     KernelCall,
     KernelChoice,
-    Place,
     single_calls,
     with_symbols,
 )
@@ -29,7 +29,7 @@ define void @note(ptr %log, ptr %argument, i64 %share, i64 %shares) nounwind {
 
 def call(number: int, grain: int) -> KernelCall:
     """A kernel that writes its number into the log."""
-    return KernelCall("note", (Place(0), Place(0, number)), grain)
+    return KernelCall("note", (BufferAddress(0), BufferAddress(0, number)), grain)
 
 
 def noted(calls: list[KernelCall], threads: int) -> list[int]:

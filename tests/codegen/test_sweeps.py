@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from relay_tune.codegen.kernel_calls import KernelCall, KernelChoice, Place, sweeps_of
+from relay_tune.codegen.kernel_calls import BufferAddress, KernelCall, KernelChoice, sweeps_of
 from relay_tune.codegen.main_function import LONGEST_BLOCK
 from relay_tune.codegen.sweeps import KEPT_BYTES, Direction, Sweep, directions, sweep_shares
 from tests.codegen.logged_runs import logged_runs
@@ -27,7 +27,7 @@ def recorded(calls: list[KernelCall], threads: int, runs: int) -> list[list[tupl
 
 
 def sweep(shares: int, offset: int = 0) -> KernelCall:
-    return KernelCall("record", (Place(0),), 1, Place(1, offset), shares)
+    return KernelCall("record", (BufferAddress(0),), 1, BufferAddress(1, offset), shares)
 
 
 def test_calls_that_read_the_same_weights_alternate() -> None:
@@ -50,7 +50,7 @@ def test_other_weights_are_walked_on_their_own() -> None:
 @pytest.mark.parametrize("before", [LONGEST_BLOCK - 2, LONGEST_BLOCK - 1, LONGEST_BLOCK])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_sweeps_at_the_end_of_a_block_of_calls(before: int, threads: int) -> None:
-    serial = [KernelCall("record", (Place(0),), 0)] * before
+    serial = [KernelCall("record", (BufferAddress(0),), 0)] * before
     (run,) = recorded([*serial, sweep(2), sweep(4, 64), *serial], threads, runs=1)
     assert run[:before] == run[-before:] == [(0, 1)] * before
     assert sorted(run[before:-before][:2]) == [(0, 2), (1, 2)]
@@ -60,7 +60,7 @@ def test_sweeps_at_the_end_of_a_block_of_calls(before: int, threads: int) -> Non
 @pytest.mark.parametrize("threads", [2, 3, 5])
 @pytest.mark.parametrize("shares", [2, 8])
 def test_several_threads_do_each_share_once(threads: int, shares: int) -> None:
-    calls = [sweep(shares), KernelCall("record", (Place(0),)), sweep(shares)]
+    calls = [sweep(shares), KernelCall("record", (BufferAddress(0),)), sweep(shares)]
     for run in recorded(calls, threads, runs=4):
         counts = [run[0][1], threads, run[0][1]]
         begin = 0

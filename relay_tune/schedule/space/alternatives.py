@@ -39,7 +39,7 @@ def alternatives(
 ) -> dict[str, tuple[object, ...]]:
     """The values of each choice of a nest, in an order in which neighbours are similar.
 
-    The sizes of axes at the places `opened` are those of an example.
+    The sizes of axes at the indices `opened` are those of an example.
     """
     nest = analysis.nest
     if analysis.match is not None:
@@ -51,20 +51,20 @@ def alternatives(
     wide = any(map(analysis.is_read_once, analysis.body_accesses))
     counts = VECTOR_COUNTS + WIDE_VECTOR_COUNTS if wide else VECTOR_COUNTS
     choices["vectors"] = tuple(n for n in counts if n <= most)
-    for place in analysis.independent:
-        extent = nest.axes[place].extent
-        choices[f"tile{place}"] = tuple(n for n in INDEPENDENT_EXTENTS if n <= extent)
-    for place in _tiled_axes(analysis):
-        choices[f"tile{place}"] = _row_extents(analysis, place) or _tile_extents(
-            nest.axes[place].extent
+    for index in analysis.independent:
+        extent = nest.axes[index].extent
+        choices[f"tile{index}"] = tuple(n for n in INDEPENDENT_EXTENTS if n <= extent)
+    for index in _tiled_axes(analysis):
+        choices[f"tile{index}"] = _row_extents(analysis, index) or _tile_extents(
+            nest.axes[index].extent
         )
-    if nest.axes and any(place == -2 for place, _ in vectors):
+    if nest.axes and any(index == -2 for index, _ in vectors):
         last = len(nest.axes) - 1
         rows = tuple(n for n in ROW_COUNTS if n <= max(nest.axes[last].extent, 1))
         choices.setdefault(f"tile{last}", rows)
     choices["order"] = tuple(_orders(analysis))
-    for place in _blocked_axes(analysis, machine):
-        choices[f"blocks{place}"] = _block_counts(nest.axes[place].extent)
+    for index in _blocked_axes(analysis, machine):
+        choices[f"blocks{index}"] = _block_counts(nest.axes[index].extent)
     choices["reduction_order"] = tuple(_reduction_orders(analysis))
     choices["unroll"] = _unrolls(analysis)
     choices["prefetch"] = (False, True) if _reads_panels(analysis, machine) else (False,)
@@ -92,8 +92,8 @@ def _tiled_axes(analysis: NestAnalysis) -> list[int]:
         read = (*analysis.body_accesses, *analysis.result_accesses)
         forms = [analysis.store_form, *(access.form for access in read)]
         contiguous = [
-            place
-            for place, axis in enumerate(nest.axes)
+            index
+            for index, axis in enumerate(nest.axes)
             if axis not in analysis.written_out
             and any(form is not None and form.coefficient(axis) == 1 for form in forms)
         ]
@@ -105,23 +105,23 @@ def _tiled_axes(analysis: NestAnalysis) -> list[int]:
             return contiguous if len(contiguous) > 1 else []
     around = _around_windows(analysis)
     reusing = [
-        place
-        for place, axis in enumerate(nest.axes)
+        index
+        for index, axis in enumerate(nest.axes)
         if axis.extent > 1
         and axis not in nest.carried
-        and place not in around
+        and index not in around
         and any(a.form is not None and not a.form.coefficient(axis) for a in analysis.body_accesses)
     ]
     return reusing[-3:]
 
 
-def _row_extents(analysis: NestAnalysis, place: int) -> tuple[int, ...]:
+def _row_extents(analysis: NestAnalysis, index: int) -> tuple[int, ...]:
     """Extents to try on an axis along which a stored line goes on behind others, if it does.
 
     y[row, outer, inner] with 4 inner points of 2 bytes: 8 outer ones are in a line. A line that is
     stored 8 bytes at a time has left the first cache before the next ones come.
     """
-    axis, form = analysis.nest.axes[place], analysis.store_form
+    axis, form = analysis.nest.axes[index], analysis.store_form
     if analysis.nest.body is not None or form is None or axis in analysis.written_out:
         return ()
     if any(a.form is not None and a.form.coefficient(axis) == 1 for a in analysis.accesses):
@@ -138,22 +138,22 @@ def _blocked_axes(analysis: NestAnalysis, machine: Machine) -> list[int]:
     read = sum(access.all_bytes for access in analysis.body_accesses)
     if read <= machine.memories[1].bytes * LEAST_BLOCKED_SHARE:
         return []
-    places = {*_tiled_axes(analysis), *analysis.beside_windows}
-    return [p for p in sorted(places) if len(_block_counts(_extent(analysis, p))) > 1]
+    indices = {*_tiled_axes(analysis), *analysis.beside_windows}
+    return [p for p in sorted(indices) if len(_block_counts(_extent(analysis, p))) > 1]
 
 
 def _around_windows(analysis: NestAnalysis) -> range:
-    """The places of axes outside of those that sliding windows move along: images of a batch.
+    """The indices of axes outside of those that sliding windows move along: images of a batch.
 
     Tiles of several images share no row of a window.
     """
     beside = analysis.beside_windows
-    places = range(len(analysis.nest.axes))
-    return range(next((n for n in places if n not in beside), 0) if beside else 0)
+    indices = range(len(analysis.nest.axes))
+    return range(next((n for n in indices if n not in beside), 0) if beside else 0)
 
 
-def _extent(analysis: NestAnalysis, place: int) -> int:
-    return analysis.nest.axes[place].extent
+def _extent(analysis: NestAnalysis, index: int) -> int:
+    return analysis.nest.axes[index].extent
 
 
 def _reads_panels(analysis: NestAnalysis, machine: Machine) -> bool:
@@ -173,23 +173,23 @@ def _tile_extents(extent: int) -> tuple[int, ...]:
 
 
 def _orders(analysis: NestAnalysis) -> Iterator[tuple[int, ...]]:
-    """Loop orders: the axes as stored, with the ones that have reuse permuted among their places.
+    """Loop orders: the axes as stored, with the ones that have reuse permuted among their indices.
 
     Axes without reuse stay where they are; permuting them changes nothing but strides. Without a
     reduction: the axes as stored, and as what is read lies in memory.
     """
     nest, tiled = analysis.nest, _tiled_axes(analysis)
-    places = tuple(range(len(nest.axes)))
+    indices = tuple(range(len(nest.axes)))
     if nest.body is None:
-        yield from dict.fromkeys((places, *_orders_as_read(analysis)))
+        yield from dict.fromkeys((indices, *_orders_as_read(analysis)))
         return
     moving = tiled if len(tiled) <= 3 else tiled[-3:]
     moving = sorted({*moving, *analysis.independent})
     seen = set()
     for arrangement in permutations(moving):
-        order = list(places)
-        for slot, place in zip(moving, arrangement, strict=True):
-            order[slot] = place
+        order = list(indices)
+        for slot, index in zip(moving, arrangement, strict=True):
+            order[slot] = index
         if tuple(order) not in seen:
             seen.add(tuple(order))
             yield tuple(order)
@@ -241,9 +241,9 @@ def _reduction_orders(analysis: NestAnalysis) -> Iterator[tuple[int, ...]]:
 
     Blocks of constants of a narrow type stay whole.
     """
-    places = list(range(len(analysis.nest.reduction)))
-    yield tuple(places)
+    indices = list(range(len(analysis.nest.reduction)))
+    yield tuple(indices)
     if analysis.has_blocks:
         return
-    for place in places[:-1]:
-        yield (*(p for p in places if p != place), place)
+    for index in indices[:-1]:
+        yield (*(p for p in indices if p != index), index)

@@ -30,17 +30,17 @@ class HalvedProduct:
         product: the product.
         row: the row axis that is cut.
         step: the reduction axis that is cut.
-        row_place: the dimension of the data that `row` goes along.
-        step_place: the dimension of the data that is `step`.
-        weight_places: the dimensions of the weight that are `step` and the column.
+        row_dim: the dimension of the data that `row` goes along.
+        step_dim: the dimension of the data that is `step`.
+        weight_dims: the dimensions of the weight that are `step` and the column.
     """
 
     product: Product
     row: Axis
     step: Axis
-    row_place: int
-    step_place: int
-    weight_places: tuple[int, int]
+    row_dim: int
+    step_dim: int
+    weight_dims: tuple[int, int]
 
     @property
     def rows(self) -> int:
@@ -60,7 +60,7 @@ class HalvedProduct:
     @property
     def row_stride(self) -> int:
         """How far two rows are apart in the data."""
-        return _coefficient(self.product.data, self.row_place, self.row)
+        return _coefficient(self.product.data, self.row_dim, self.row)
 
 
 def match_halves(stage: Tensor, constants: Container[Tensor]) -> HalvedProduct | None:
@@ -79,11 +79,11 @@ def match_halves(stage: Tensor, constants: Container[Tensor]) -> HalvedProduct |
     if row is None or step.extent % 2:
         return None
     data, weight = product.data, product.weight
-    row_place, step_place = _only_place(data, row), _place_of(data, step)
-    inner, column = _place_of(weight, step), _place_of(weight, product.stage.axes[-1])
-    if row_place is None or step_place is None or inner is None or column is None:
+    row_dim, step_dim = _only_dim(data, row), _dim_of(data, step)
+    inner, column = _dim_of(weight, step), _dim_of(weight, product.stage.axes[-1])
+    if row_dim is None or step_dim is None or inner is None or column is None:
         return None
-    return HalvedProduct(product, row, step, row_place, step_place, (inner, column))
+    return HalvedProduct(product, row, step, row_dim, step_dim, (inner, column))
 
 
 def _reuse(product: Product, is_constant: bool) -> float:
@@ -94,20 +94,20 @@ def _reuse(product: Product, is_constant: bool) -> float:
     return prod((*shape, *(axis.extent for axis in product.steps))) / moved
 
 
-def _only_place(load: Load, axis: Axis) -> int | None:
+def _only_dim(load: Load, axis: Axis) -> int | None:
     """The only dimension whose index depends on an axis, forward; None if there are others."""
-    places = [place for place, index in enumerate(load.indices) if axis in axes_of(index)]
-    if len(places) != 1 or _coefficient(load, places[0], axis) <= 0:
+    dims = [dim for dim, index in enumerate(load.indices) if axis in axes_of(index)]
+    if len(dims) != 1 or _coefficient(load, dims[0], axis) <= 0:
         return None
-    return places[0]
+    return dims[0]
 
 
-def _place_of(load: Load, axis: Axis) -> int | None:
+def _dim_of(load: Load, axis: Axis) -> int | None:
     """The dimension whose index is an axis and nothing else, where no other depends on it."""
-    place = _only_place(load, axis)
-    return place if place is not None and load.indices[place] is axis else None
+    dim = _only_dim(load, axis)
+    return dim if dim is not None and load.indices[dim] is axis else None
 
 
-def _coefficient(load: Load, place: int, axis: Axis) -> int:
-    form = axis_affine(load.indices[place])
+def _coefficient(load: Load, dim: int, axis: Axis) -> int:
+    form = axis_affine(load.indices[dim])
     return 0 if form is None else form.coefficient(axis)

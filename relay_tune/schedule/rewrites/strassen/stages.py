@@ -70,45 +70,45 @@ class _Cut:
     """How a dimension of a tensor falls into halves.
 
     Attributes:
-        place: the dimension.
+        dim: the dimension.
         kept: the elements of a half.
         second: where the second half begins, before the end of the first one if they overlap.
     """
 
-    place: int
+    dim: int
     kept: int
     second: int
 
 
 def _sums(name: str, tensor: Tensor, signed: Sequence[Signed], cuts: tuple[_Cut, _Cut]) -> Computed:
     """One side of each product, one after the other along the outer dimension that is cut."""
-    outer = min(cuts, key=lambda cut: cut.place)
+    outer = min(cuts, key=lambda cut: cut.dim)
     shape = list(tensor.shape)
     for cut in cuts:
-        shape[cut.place] = cut.kept
-    shape[outer.place] *= PRODUCTS
+        shape[cut.dim] = cut.kept
+    shape[outer.dim] *= PRODUCTS
 
     def element(*at: Scalar) -> Scalar:
         inside = list(at)
-        inside[outer.place] = at[outer.place] % outer.kept
+        inside[outer.dim] = at[outer.dim] % outer.kept
 
         def half(*which: int) -> Scalar:
-            place = list(inside)
+            element = list(inside)
             for cut, number in zip(cuts, which, strict=True):
-                place[cut.place] = inside[cut.place] + number * cut.second
-            return tensor[tuple(place)]
+                element[cut.dim] = inside[cut.dim] + number * cut.second
+            return tensor[tuple(element)]
 
-        return element_at(factors(signed, half), at[outer.place] // outer.kept)
+        return element_at(factors(signed, half), at[outer.dim] // outer.kept)
 
     return compute(name, shape, element)
 
 
 def _read(sums: Tensor, cuts: tuple[_Cut, _Cut], p: Scalar, indices: Sequence[Scalar]) -> Scalar:
     """The element of a side of product p at indices within a half."""
-    outer = min(cuts, key=lambda cut: cut.place)
-    place = list(indices)
-    place[outer.place] = p * outer.kept + indices[outer.place]
-    return sums[tuple(place)]
+    outer = min(cuts, key=lambda cut: cut.dim)
+    element = list(indices)
+    element[outer.dim] = p * outer.kept + indices[outer.dim]
+    return sums[tuple(element)]
 
 
 def _constant_sums(halves: HalvedProduct, known: Mapping[Tensor, Array]) -> Array:
@@ -133,7 +133,7 @@ def _from_constant(halves: HalvedProduct, sums: Tensor) -> Right:
 
 
 def _from_sums(halves: HalvedProduct, weight: Tensor) -> Right:
-    step, column = halves.weight_places
+    step, column = halves.weight_dims
     cuts = (
         _Cut(step, halves.steps, halves.steps),
         _Cut(column, halves.columns, halves.columns),
@@ -152,8 +152,8 @@ def _stages(halves: HalvedProduct, data: Tensor, right: Right) -> Computed:
     product, stage = halves.product, halves.product.stage
     distance = halves.row_stride * halves.rows
     cuts = (
-        _Cut(halves.row_place, data.shape[halves.row_place] - distance, distance),
-        _Cut(halves.step_place, halves.steps, halves.steps),
+        _Cut(halves.row_dim, data.shape[halves.row_dim] - distance, distance),
+        _Cut(halves.step_dim, halves.steps, halves.steps),
     )
     left = _sums("left_sums", data, LEFT, cuts)
     row = product.rows.index(halves.row)
@@ -175,9 +175,9 @@ def _stages(halves: HalvedProduct, data: Tensor, right: Right) -> Computed:
     products = compute("products", (PRODUCTS, *shape), multiplied)
 
     def result(*at: Scalar) -> Scalar:
-        place = list(at)
-        place[row], place[-1] = at[row] % halves.rows, at[-1] % halves.columns
+        element = list(at)
+        element[row], element[-1] = at[row] % halves.rows, at[-1] % halves.columns
         which = at[row] // halves.rows * 2 + at[-1] // halves.columns
-        return element_at(results(lambda p: products[(p, *place)]), which)
+        return element_at(results(lambda p: products[(p, *element)]), which)
 
     return compute(stage.name, stage.shape, result)

@@ -23,26 +23,26 @@ Element = Callable[[int, int], Scalar]
 """The element at a row and a column of a window."""
 
 
-def tile_of(filtering: Filtering, place: Scalar, dilation: int) -> tuple[Scalar, Scalar]:
-    """The tile of a place of the result, and the place within.
+def tile_of(filtering: Filtering, index: Scalar, dilation: int) -> tuple[Scalar, Scalar]:
+    """The tile of an index of the result, and the index within.
 
-    With a dilation d, every d-th place belongs together: tiles d * i to d * i + d - 1 have the
-    places of one period of `outputs` * d, each those of one phase. (Written as places within a
+    With a dilation d, every d-th index belongs together: tiles d * i to d * i + d - 1 have the
+    indices of one period of `outputs` * d, each those of one phase. (Written as indices within a
     period, so that an axis can be split there.)
     """
     if filtering.outputs == 1:
-        return place, literal(0, INDEX)
+        return index, literal(0, INDEX)
     period = filtering.outputs * dilation
     if dilation == 1:
-        return place // period, place % period
-    return place // period * dilation + place % dilation, place % period // dilation
+        return index // period, index % period
+    return index // period * dilation + index % dilation, index % period // dilation
 
 
-Place = tuple[Scalar, int]
-"""A place on an axis, and the largest that it is for any tile."""
+Index = tuple[Scalar, int]
+"""An index on an axis, and the largest that it is for any tile."""
 
-Places = Callable[[Filtering, Scalar, int, int], list[Place]]
-"""places(filtering, tile, end, dilation): what a tile before `end` has on an axis."""
+IndicesOfTile = Callable[[Filtering, Scalar, int, int], list[Index]]
+"""indices(filtering, tile, end, dilation): what a tile before `end` has on an axis."""
 
 
 def window_of(
@@ -60,11 +60,11 @@ def window_of(
     `tile` is an image, a row and a column of tiles, and those where rows and columns end.
     """
 
-    def read(places: Sequence[Place]) -> Scalar:
-        value = _nearest(data, (tile[0][0], *depth), places, c)
+    def read(indices: Sequence[Index]) -> Scalar:
+        value = _nearest(data, (tile[0][0], *depth), indices, c)
         return cast(value, convolution.numbers.transformed)
 
-    return _elements(convolution, filtering, tile, _window_places, read)
+    return _elements(convolution, filtering, tile, _window_indices, read)
 
 
 def result_of(
@@ -80,23 +80,23 @@ def result_of(
     `tile` is an image, a row and a column of tiles, and those where rows and columns end.
     """
 
-    def read(places: Sequence[Place]) -> Scalar:
-        return _bounded(result, (tile[0][0], *depth), places, o)
+    def read(indices: Sequence[Index]) -> Scalar:
+        return _bounded(result, (tile[0][0], *depth), indices, o)
 
-    return _elements(convolution, filtering, tile, _result_places, read)
+    return _elements(convolution, filtering, tile, _result_indices, read)
 
 
 def _elements(
     convolution: Convolution,
     filtering: PlaneFiltering,
     tile: tuple[Sequence[Scalar], tuple[int, int]],
-    places: Places,
-    read: Callable[[Sequence[Place]], Scalar],
+    indices: IndicesOfTile,
+    read: Callable[[Sequence[Index]], Scalar],
 ) -> Element:
-    """What is read at the places that a tile has on the axes of an image."""
+    """What is read at the indices that a tile has on the axes of an image."""
     along, dilations = (filtering.rows, filtering.columns), convolution.dilations
     sides = zip(along, tile[0][1:], tile[1], dilations, strict=True)
-    rows, columns = (places(*each) for each in sides)
+    rows, columns = (indices(*each) for each in sides)
 
     def element(row: int, column: int) -> Scalar:
         return read([rows[row]] if convolution.is_line else [rows[row], columns[column]])
@@ -104,43 +104,47 @@ def _elements(
     return element
 
 
-def _bounded(tensor: Tensor, outer: Sequence[Scalar], places: Sequence[Place], c: Scalar) -> Scalar:
-    """The element at places of which each is given with its largest value; zero beyond."""
-    value: Scalar = tensor[(*outer, *(place for place, _ in places), c)]
-    extents = tensor.shape[-1 - len(places) : -1]
-    for (place, last), extent in reversed(list(zip(places, extents, strict=True))):
+def _bounded(
+    tensor: Tensor, outer: Sequence[Scalar], indices: Sequence[Index], c: Scalar
+) -> Scalar:
+    """The element at indices of which each is given with its largest value; zero beyond."""
+    value: Scalar = tensor[(*outer, *(index for index, _ in indices), c)]
+    extents = tensor.shape[-1 - len(indices) : -1]
+    for (index, last), extent in reversed(list(zip(indices, extents, strict=True))):
         if not surely_less(last, extent):
-            value = select(binary("lt", place, extent), value, 0)
+            value = select(binary("lt", index, extent), value, 0)
     return value
 
 
-def _nearest(tensor: Tensor, outer: Sequence[Scalar], places: Sequence[Place], c: Scalar) -> Scalar:
-    """The element at places of which each is given with its largest value; the last one beyond."""
-    extents = tensor.shape[-1 - len(places) : -1]
+def _nearest(
+    tensor: Tensor, outer: Sequence[Scalar], indices: Sequence[Index], c: Scalar
+) -> Scalar:
+    """The element at indices of which each is given with its largest value; the last one beyond."""
+    extents = tensor.shape[-1 - len(indices) : -1]
     inside = (
-        place if surely_less(last, extent) else binary("min", place, extent - 1)
-        for (place, last), extent in zip(places, extents, strict=True)
+        index if surely_less(last, extent) else binary("min", index, extent - 1)
+        for (index, last), extent in zip(indices, extents, strict=True)
     )
     return tensor[(*outer, *inside, c)]
 
 
-def _window_places(filtering: Filtering, tile: Scalar, end: int, dilation: int) -> list[Place]:
+def _window_indices(filtering: Filtering, tile: Scalar, end: int, dilation: int) -> list[Index]:
     """What the window of a tile before `end` reads on an axis, and what that is at most."""
     step = filtering.step * dilation
-    first, last = _first_place(step, tile, end, dilation)
-    distances = [place * dilation for place in range(filtering.window)]
+    first, last = _first_index(step, tile, end, dilation)
+    distances = [index * dilation for index in range(filtering.window)]
     return [(first + distance, last + distance) for distance in distances]
 
 
-def _result_places(filtering: Filtering, tile: Scalar, end: int, dilation: int) -> list[Place]:
-    """The places of a tile before `end` on an axis of the result, and what they are at most."""
-    first, last = _first_place(filtering.outputs * dilation, tile, end, dilation)
-    distances = [place * dilation for place in range(filtering.outputs)]
+def _result_indices(filtering: Filtering, tile: Scalar, end: int, dilation: int) -> list[Index]:
+    """The indices of a tile before `end` on an axis of the result, and what they are at most."""
+    first, last = _first_index(filtering.outputs * dilation, tile, end, dilation)
+    distances = [index * dilation for index in range(filtering.outputs)]
     return [(first + distance, last + distance) for distance in distances]
 
 
-def _first_place(step: int, tile: Scalar, end: int, dilation: int) -> tuple[Scalar, int]:
-    """The first place of a tile where periods are `step` apart, and that of the last tile."""
+def _first_index(step: int, tile: Scalar, end: int, dilation: int) -> tuple[Scalar, int]:
+    """The first index of a tile where periods are `step` apart, and that of the last tile."""
     if dilation == 1:
         first = tile if step == 1 else tile * step
     else:
@@ -173,12 +177,12 @@ def two_passes(
 def _one_of(values: Sequence[Scalar], position: Scalar) -> Scalar:
     """The value at a position, which may be an axis.
 
-    A stage is divided where bounds on an axis select its element; tests for single places leave it
-    whole, so that all places of a transform are written out together and share what they read.
+    A stage is divided where bounds on an axis select its element; tests for single indices leave it
+    whole, so that all indices of a transform are written out together and share what they read.
     """
     if not isinstance(position, Axis):
         return element_at(values, position)
     found = values[-1]
-    for place, value in reversed(list(enumerate(values[:-1]))):
-        found = select(binary("ne", position, place), found, value)
+    for index, value in reversed(list(enumerate(values[:-1]))):
+        found = select(binary("ne", position, index), found, value)
     return found

@@ -30,14 +30,14 @@ def halves_of(program: TensorProgram) -> HalvedProduct | None:
 def test_the_outermost_even_axis_of_rows_is_cut():
     halves = halves_of(convolution_program((1, 13, 14, 128, 128), stride=2))
     assert halves is not None
-    assert (halves.row.extent, halves.rows, halves.row_place, halves.row_stride) == (14, 7, 2, 2)
-    assert (halves.step.extent, halves.step_place, halves.columns) == (128, 3, 64)
+    assert (halves.row.extent, halves.rows, halves.row_dim, halves.row_stride) == (14, 7, 2, 2)
+    assert (halves.step.extent, halves.step_dim, halves.columns) == (128, 3, 64)
 
 
 def test_stored_weights_of_either_order_are_cut():
     halves = halves_of(dense(512, 512, 512, constant=False, transposed=True))
     assert halves is not None
-    assert halves.weight_places == (1, 0)
+    assert halves.weight_dims == (1, 0)
 
 
 def weights_by_pairs_of_steps() -> TensorProgram:
