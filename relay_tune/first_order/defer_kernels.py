@@ -21,8 +21,9 @@ Y. Goldberg and C. Dyer, "On-the-fly operation batching in dynamic computation g
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import chain
 
 from relay_tune.first_order.chained_kernels import is_chained
 from relay_tune.first_order.instructions import (
@@ -47,6 +48,7 @@ from relay_tune.first_order.split_epilogue import (
 from relay_tune.first_order.terminators import TailCall
 from relay_tune.first_order.values import new_registers
 from relay_tune.ir.expr import Call, Function
+from relay_tune.ir.reached import reached
 from relay_tune.ir.structural import structural_hash
 from relay_tune.op.index_check import index_extent
 from relay_tune.typing.call_graph import strongly_connected
@@ -62,9 +64,9 @@ def with_deferred_kernels(program: FirstOrderProgram) -> FirstOrderProgram:
         return program
     uses = {name: tuple(_uses(f, program)) for name, f in program.functions.items()}
     cycles = [group for group in strongly_connected(uses) if _is_cycle(group, uses)]
-    repeated = _reachable((name for group in cycles for name in group), uses)
+    repeated = set(reached(chain.from_iterable(cycles), uses.__getitem__))
     looking = (group for group in cycles if _looks(group, program))
-    eager = _reachable((name for group in looking for name in group), uses)
+    eager = set(reached(chain.from_iterable(looking), uses.__getitem__))
     loops = _lone_loops(cycles, program, uses)
     runs = [
         (program.functions[name], instruction)
@@ -160,17 +162,6 @@ def _begins_once(name: str, users: Mapping[str, Sequence[str]], repeated: Set[st
             return False
         name = user
     return True
-
-
-def _reachable(names: Iterable[str], uses: Mapping[str, tuple[str, ...]]) -> set[str]:
-    found: set[str] = set()
-    pending = list(names)
-    while pending:
-        name = pending.pop()
-        if name not in found:
-            found.add(name)
-            pending += uses[name]
-    return found
 
 
 def _looks(group: tuple[str, ...], program: FirstOrderProgram) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from relay_tune.first_order.instructions import CallClosure, CallFunction, Instruction, Register
@@ -10,8 +10,9 @@ from relay_tune.first_order.kinds import Kind
 from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.terminators import TailCall, Terminator
 from relay_tune.ir.expr import Constructor, Function
+from relay_tune.ir.reached import reached
 from relay_tune.ir.type_data import TypeData
-from relay_tune.ir.types import RefType, Type
+from relay_tune.ir.types import RefType, TupleType, Type
 from relay_tune.quick_dataclass import dataclass
 
 
@@ -105,6 +106,21 @@ class EntryPoint:
     in_place: tuple[InPlaceOutput, ...] = ()
 
 
+DataTypes = Mapping[Type, tuple[ConstructorLayout, ...]]
+"""The constructors of data types."""
+
+
+def types_within(type_: Type, data_types: DataTypes) -> Iterator[Type]:
+    """The types of a value and of all values in it, each once."""
+
+    def fields(part: Type) -> Sequence[Type]:
+        if isinstance(part, TupleType):
+            return part.fields
+        return [field for made in data_types.get(part, ()) for field in made.fields]
+
+    return reached([type_], fields)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class FirstOrderProgram:
     """A whole program.
@@ -125,7 +141,7 @@ class FirstOrderProgram:
 
     functions: Mapping[str, FirstOrderFunction]
     layouts: tuple[ObjectLayout, ...]
-    data_types: Mapping[Type, tuple[ConstructorLayout, ...]]
+    data_types: DataTypes
     cells: Mapping[RefType, ObjectLayout]
     closure_code: Mapping[int, str]
     entry: EntryPoint

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from relay_tune.ir.expr import Expr, Function, GlobalVar, Let, Var
+from relay_tune.ir.expr import Expr, Function, Let, Var
 from relay_tune.ir.module import Module
-from relay_tune.ir.traversal import children, post_order, rewrite
+from relay_tune.ir.traversal import children, rewrite
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.effects import effectful_nodes, module_has_effects
 from relay_tune.transform.module_pass import map_functions, with_body
+from relay_tune.typing.call_graph import functions_used_by
 
 
 @dataclass(frozen=True)
@@ -72,15 +73,7 @@ def _live_vars(root: Expr, effectful: set[Expr]) -> set[Var]:
 def _without_unused_functions(module: Module, entry: str) -> Module:
     if entry not in module.functions:
         return module
-    needed: set[str] = set()
-    pending = [entry]
-    while pending:
-        name = pending.pop()
-        if name in needed or name not in module.functions:
-            continue
-        needed.add(name)
-        nodes = post_order(module.functions[name])
-        pending.extend(node.name for node in nodes if isinstance(node, GlobalVar))
+    needed = functions_used_by(module, entry)
     if len(needed) == len(module.functions):
         return module
     kept = {name: function for name, function in module.functions.items() if name in needed}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from relay_tune.ir.expr import Expr, GlobalVar
 from relay_tune.ir.module import Module
+from relay_tune.ir.reached import reached
 from relay_tune.ir.traversal import post_order
 
 
@@ -19,14 +20,11 @@ def used_globals(expr: Expr) -> tuple[str, ...]:
 def functions_used_by(module: Module, name: str) -> set[str]:
     """A function of the module and those that it uses, itself or through others; none if there is
     no such function."""
-    found: set[str] = set()
-    pending = [name]
-    while pending:
-        current = pending.pop()
-        if current in module.functions and current not in found:
-            found.add(current)
-            pending += used_globals(module[current])
-    return found
+
+    def used(current: str) -> tuple[str, ...]:
+        return used_globals(module[current]) if current in module.functions else ()
+
+    return {each for each in reached([name], used) if each in module.functions}
 
 
 def recursive_groups(module: Module) -> list[tuple[str, ...]]:

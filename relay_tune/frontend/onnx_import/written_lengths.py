@@ -13,6 +13,7 @@ from onnx import GraphProto, TensorProto
 
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.tensor import tensor_array
+from relay_tune.ir.reached import reached
 
 MOST_LENGTHS = 4
 """Lengths of one graph; it is imported for each in search of one that works."""
@@ -30,20 +31,14 @@ def written_lengths(graph: GraphProto) -> tuple[int, ...]:
         if node.op_type in ("Concat", "Unsqueeze")
         for name in node.output
     }
-    pending = [
+    shapes = [
         name
         for node in graph.node
         if node.op_type in ("Reshape", "Expand")
         for name in node.input[1:2]
     ]
-    found: set[int] = set()
-    seen: set[str] = set()
-    while pending:
-        name = pending.pop()
-        if name not in seen:
-            seen.add(name)
-            found.update(numbers.get(name, ()))
-            pending += parts.get(name, ())
+    names = reached(shapes, lambda name: parts.get(name, ()))
+    found = {number for name in names for number in numbers.get(name, ())}
     lengths = sorted((number for number in found if number > 1), reverse=True)
     return tuple(lengths[:MOST_LENGTHS])
 

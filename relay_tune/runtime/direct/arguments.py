@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count
 
 import numpy as np
@@ -12,7 +12,7 @@ from relay_tune.codegen.direct.words import Call, ConstructorForm, FormKind, Lea
 from relay_tune.codegen.programs.build_values import FIRST_LEAF, LeafColumn
 from relay_tune.codegen.word_table import WORD
 from relay_tune.first_order.kinds import is_open_type
-from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.first_order.program import FirstOrderProgram, types_within
 from relay_tune.ir.dim import Dim, Symbol, UnknownDim
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
@@ -216,26 +216,11 @@ def can_read(type_: Type, program: FirstOrderProgram | None) -> bool:
 
 
 def _can_describe(type_: Type, program: FirstOrderProgram) -> bool:
-    seen: set[Type] = set()
-    pending = [type_]
-    while pending:
-        current = pending.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        is_known = isinstance(current, TensorType | TupleType) or current in program.data_types
-        if not is_known or is_open_type(current):
-            return False
-        pending += _part_types(current, program)
-    return True
-
-
-def _part_types(type_: Type, program: FirstOrderProgram) -> Iterator[Type]:
-    """The types of the fields that values of a type have."""
-    if isinstance(type_, TupleType):
-        yield from type_.fields
-    for made in program.data_types.get(type_, ()):
-        yield from made.fields
+    return all(
+        (isinstance(part, TensorType | TupleType) or part in program.data_types)
+        and not is_open_type(part)
+        for part in types_within(type_, program.data_types)
+    )
 
 
 def _component_count(type_: Type) -> int:

@@ -11,7 +11,12 @@ import numpy as np
 from relay_tune.codegen.direct.words import Call, Layout, StepKind
 from relay_tune.codegen.word_table import WORD
 from relay_tune.first_order.kinds import component_types, is_open_type
-from relay_tune.first_order.program import ConstructorLayout, FirstOrderProgram
+from relay_tune.first_order.program import (
+    ConstructorLayout,
+    DataTypes,
+    FirstOrderProgram,
+    types_within,
+)
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.runtime.call_inputs import address_of
@@ -146,36 +151,14 @@ class Results:
 
 def can_make(type_: Type, program: FirstOrderProgram | None) -> bool:
     """Whether native code can make values of a type: all but references and functions."""
-    data_types = {} if program is None else program.data_types
-    seen: set[Type] = set()
-    pending = [type_]
-    while pending:
-        current = pending.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        if isinstance(current, TupleType):
-            pending += current.fields
-        elif current in data_types:
-            pending += (field for made in data_types[current] for field in made.fields)
-        elif not isinstance(current, TensorType):
-            return False
-    return True
+    data_types: DataTypes = {} if program is None else program.data_types
+    return all(
+        isinstance(part, TensorType | TupleType) or part in data_types
+        for part in types_within(type_, data_types)
+    )
 
 
 def _reached(type_: Type, program: FirstOrderProgram) -> list[ConstructorLayout]:
     """The constructors of all values in a value of a type."""
-    found: list[ConstructorLayout] = []
-    seen: set[Type] = set()
-    pending = [type_]
-    while pending:
-        current = pending.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        if isinstance(current, TupleType):
-            pending += current.fields
-        for made in program.data_types.get(current, ()):
-            found.append(made)
-            pending += made.fields
-    return found
+    types = types_within(type_, program.data_types)
+    return [made for part in types for made in program.data_types.get(part, ())]

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
+from relay_tune.ir.reached import reached
 from relay_tune.tensor.derivative.activity import IsActive, active_nodes
 from relay_tune.tensor.derivative.slopes import (
     BINARY_SLOPES,
@@ -21,10 +22,8 @@ from relay_tune.tensor.derivative.slopes import (
     zero_of,
 )
 from relay_tune.tensor.expression import (
-    Axis,
     Binary,
     Cast,
-    Literal,
     Load,
     Scalar,
     Select,
@@ -121,11 +120,8 @@ def _branch(
 
 def _sure_loads(root: Scalar) -> frozenset[Load]:
     """The loads that are performed whatever the conditions are."""
-    seen: set[Scalar] = set()
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node not in seen and not isinstance(node, Axis | Literal):
-            seen.add(node)
-            stack += (node.condition,) if isinstance(node, Select) else operands(node)
-    return frozenset(node for node in seen if isinstance(node, Load))
+
+    def sure(node: Scalar) -> Sequence[Scalar]:
+        return (node.condition,) if isinstance(node, Select) else operands(node)
+
+    return frozenset(node for node in reached([root], sure) if isinstance(node, Load))

@@ -12,6 +12,7 @@ from dataclasses import field
 from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.expr import Call, Expr, Tuple
 from relay_tune.ir.operator import FusionKind, Operator
+from relay_tune.ir.reached import reached
 from relay_tune.ir.traversal import children, post_order
 from relay_tune.ir.types import TensorType
 from relay_tune.op_rules.fusion.rule import FusionRule
@@ -117,13 +118,9 @@ def _escape_through_tuples(body: Expr, nodes: dict[Expr, CallNode]) -> None:
     for expr in post_order(body, enter=same_scope):
         if not is_operator_call(expr) and not isinstance(expr, Tuple):
             pending.extend(children(expr) if same_scope(expr) else ())
-    seen: set[Expr] = set()
-    while pending:
-        expr = pending.pop()
-        if isinstance(expr, Tuple) and expr not in seen:
-            seen.add(expr)
+    for expr in reached(pending, lambda expr: expr.fields if isinstance(expr, Tuple) else ()):
+        if isinstance(expr, Tuple):
             _escape(expr.fields, nodes)
-            pending.extend(expr.fields)
 
 
 def _find_dominators(nodes: list[CallNode]) -> None:

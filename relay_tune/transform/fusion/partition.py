@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from relay_tune.ir.operator import FusionKind
+from relay_tune.ir.reached import reached
 from relay_tune.transform.fusion.call_graph import CallNode
 from relay_tune.transform.fusion.groups import Groups
 from relay_tune.transform.fusion.narrow_results import ends_narrow
@@ -119,14 +122,13 @@ def _path_to_dominator(node: CallNode, maximum_size: int) -> list[CallNode] | No
     sink = node.dominator
     if sink is None or not may_fuse(node) or not may_fuse(sink):
         return None
-    between: dict[CallNode, None] = {}
-    pending = [consumer for consumer in node.consumers if consumer is not sink]
-    while pending:
-        inner = pending.pop()
-        if inner in between:
-            continue
+    between: list[CallNode] = []
+    for inner in reached(_consumers_but(sink, node), partial(_consumers_but, sink)):
         if len(between) >= maximum_size or not may_fuse(inner):
             return None
-        between[inner] = None
-        pending.extend(consumer for consumer in inner.consumers if consumer is not sink)
-    return list(between)
+        between.append(inner)
+    return between
+
+
+def _consumers_but(sink: CallNode, node: CallNode) -> list[CallNode]:
+    return [consumer for consumer in node.consumers if consumer is not sink]

@@ -23,6 +23,7 @@ from relay_tune.ir.expr import (
     RefWrite,
     Var,
 )
+from relay_tune.ir.reached import reached
 from relay_tune.ir.trampoline import Recursive, run
 from relay_tune.ir.traversal import children, pattern_vars, post_order
 from relay_tune.op_rules.gradient.table import GRADIENT
@@ -100,27 +101,23 @@ class Activity:
 
     def _find_cells(self, bodies: Iterable[Expr]) -> None:
         """Functions reached from `bodies` that touch cells, themselves or through others."""
-        reached: dict[str, tuple[str, ...]] = {}
+        uses: dict[str, tuple[str, ...]] = {}
         pending = [name for body in bodies for name in used_globals(body)]
         while pending:
             name = pending.pop()
-            if name not in reached and name in self.functions:
-                reached[name] = () if name in self.ruled else used_globals(self.functions[name])
-                pending += reached[name]
+            if name not in uses and name in self.functions:
+                uses[name] = () if name in self.ruled else used_globals(self.functions[name])
+                pending += uses[name]
         callers: dict[str, list[str]] = {}
-        for name, used in reached.items():
+        for name, used in uses.items():
             for callee in used:
                 callers.setdefault(callee, []).append(name)
-        pending = [
+        holders = [
             name
-            for name in reached
+            for name in uses
             if any(holds_floats(node, self.types) for node in post_order(self.functions[name]))
         ]
-        while pending:
-            name = pending.pop()
-            if name not in self.with_cells:
-                self.with_cells.add(name)
-                pending += callers.get(name, [])
+        self.with_cells.update(reached(holders, lambda name: callers.get(name, ())))
 
     def _follow(self, name: str | None, body: Expr) -> None:
         """Look at one body; those who call a function look again where its result changes."""

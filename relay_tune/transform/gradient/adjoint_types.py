@@ -14,11 +14,12 @@ adjoint of what a cell holds is kept in a second cell.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from relay_tune.ir.dtypes import is_float
 from relay_tune.ir.expr import Constructor
+from relay_tune.ir.reached import reached
 from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import (
     UNIT,
@@ -133,25 +134,21 @@ class AdjointTypes:
         return {place: substitute_vars(part, mapping) for place, part in pairs}
 
     def _reaches_floats(self, type_: Type) -> bool:
-        seen: set[Type] = set()
-        pending = [type_]
-        while pending:
-            current = pending.pop()
-            if current in seen:
-                continue
-            seen.add(current)
-            match current:
-                case TensorType() if is_float(current.dtype):
-                    return True
-                case TypeVar():
-                    return True
-                case TupleType():
-                    pending += current.fields
-            header = header_of(current)
-            if header is not None and header.name in self.types:
-                for constructor in self.types[header.name].constructors:
-                    pending += self.constructor_fields(constructor, current)
-        return False
+        def fields(part: Type) -> Sequence[Type]:
+            return part.fields if isinstance(part, TupleType) else self.fields_of_data(part)
+
+        return any(
+            is_float(part.dtype) if isinstance(part, TensorType) else isinstance(part, TypeVar)
+            for part in reached([type_], fields)
+        )
+
+    def fields_of_data(self, type_: Type) -> list[Type]:
+        """The types of the fields of all constructors of a data type; none of other types."""
+        header = header_of(type_)
+        if header is None or header.name not in self.types:
+            return []
+        constructors = self.types[header.name].constructors
+        return [field for each in constructors for field in self.constructor_fields(each, type_)]
 
     def _adjoint(self, type_: Type, variables: Mapping[Type, Type]) -> Type:
         """The type of adjoints, where there are some; unit where there are none."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from relay_tune.ir.expr import Call, Expr, Function, GlobalVar
 from relay_tune.ir.module import Module
+from relay_tune.ir.reached import reached
 from relay_tune.ir.traversal import post_order, rewrite
 from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.transform.gradient.stand_ins import is_ruled, is_stand_in
@@ -37,15 +38,14 @@ def differentiated_with(module: Module, name: str) -> set[str]:
 
 def _used(module: Module, name: str, is_entered: Callable[[Function], bool]) -> set[str]:
     """The functions that a function uses, itself or by way of those that are entered."""
-    found: set[str] = set()
-    pending = list(used_globals(module[name]))
-    while pending:
-        current = pending.pop()
-        if current not in found and current in module.functions:
-            found.add(current)
-            if is_entered(module[current]):
-                pending += used_globals(module[current])
-    return found
+
+    def entered(current: str) -> tuple[str, ...]:
+        is_known = current in module.functions
+        return used_globals(module[current]) if is_known and is_entered(module[current]) else ()
+
+    return {
+        each for each in reached(used_globals(module[name]), entered) if each in module.functions
+    }
 
 
 def inlined(

@@ -16,9 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from relay_tune.ir.expr import Call, Expr, Function, Let, Var
+from relay_tune.ir.reached import reached
 from relay_tune.ir.types import RefType, Type
 from relay_tune.op_rules.gradient.requests import CHECKPOINTED, RULED
-from relay_tune.transform.gradient.adjoint_types import AdjointTypes, header_of
+from relay_tune.transform.gradient.adjoint_types import AdjointTypes
 from relay_tune.transform.gradient.swept import substituted
 from relay_tune.transform.module_pass import with_body
 from relay_tune.typing.type_terms import parts
@@ -78,18 +79,8 @@ def bindings_of(body: Expr) -> dict[Var, Expr]:
 
 def holds_cells(type_: Type, types: AdjointTypes) -> bool:
     """Whether cells are reached from a value of a type."""
-    seen: set[Type] = set()
-    pending = [type_]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, RefType):
-            return True
-        if current in seen:
-            continue
-        seen.add(current)
-        pending += parts(current)
-        header = header_of(current)
-        if header is not None and header.name in types.types:
-            for constructor in types.types[header.name].constructors:
-                pending += types.constructor_fields(constructor, current)
-    return False
+
+    def within(part: Type) -> Sequence[Type]:
+        return (*parts(part), *types.fields_of_data(part))
+
+    return any(isinstance(part, RefType) for part in reached([type_], within))

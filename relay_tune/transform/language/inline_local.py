@@ -27,10 +27,12 @@ types of the arguments are those of the parameters: then all other types stay as
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import ClassVar
 
 from relay_tune.ir.expr import Call, Expr, Function, Let, Var
 from relay_tune.ir.module import Module
+from relay_tune.ir.reached import reached
 from relay_tune.ir.traversal import children, free_vars, post_order, rewrite_with_original
 from relay_tune.ir.types import FuncType
 from relay_tune.op_rules.matching import is_opaque_function
@@ -94,14 +96,8 @@ class InlineLocal:
 
     def _is_small(self, body: Expr) -> bool:
         """Whether a body has few nodes; looks at no more of it than that."""
-        seen: set[Expr] = set()
-        pending = [body]
-        while pending and len(seen) <= self.maximum_size:
-            node = pending.pop()
-            if node not in seen:
-                seen.add(node)
-                pending += children(node)
-        return len(seen) <= self.maximum_size
+        nodes = islice(reached([body], children), self.maximum_size + 1)
+        return sum(1 for _ in nodes) <= self.maximum_size
 
 
 def _annotated(function: Function) -> Function:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 
 from relay_tune.ir.expr import Call, Expr, Tuple, TupleGetItem
+from relay_tune.ir.reached import reached
 from relay_tune.ir.traversal import children
 from relay_tune.op_rules.fold.weighted import WeightedLayer
 from relay_tune.op_rules.matching import example_shape
@@ -33,16 +34,12 @@ def shares(layers: Sequence[QuantizableLayer]) -> dict[str, float]:
 
 def _before(call: Expr, names: dict[Expr, str]) -> Iterable[str]:
     """The layers whose results reach a layer through other operators."""
-    stack, seen = list(children(call)), set[Expr]()
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if node in names:
-            yield names[node]
-        elif isinstance(node, Call | Tuple | TupleGetItem):
-            stack.extend(children(node))
+
+    def before(node: Expr) -> Sequence[Expr]:
+        passes = isinstance(node, Call | Tuple | TupleGetItem) and node not in names
+        return children(node) if passes else ()
+
+    return (names[node] for node in reached(children(call), before) if node in names)
 
 
 def _multiplications(call: WeightedLayer) -> int:
