@@ -50,18 +50,8 @@ def fused_module(
     passes: ChosenPasses = STANDARD_PASSES,
 ) -> Module:
     """A typed module after all passes, as it is built for a target, by default the native one."""
-    if is_network(typed) and not has_open_inputs(typed):
-        return network_module(typed, accuracy, target, passes)
-    return program_module(typed, accuracy, target, passes)
-
-
-def network_module(
-    typed: Module,
-    accuracy: Accuracy = Accuracy.FAST,
-    target: Target | None = None,
-    passes: ChosenPasses = STANDARD_PASSES,
-) -> Module:
-    """The fused module of a network."""
+    if not is_network(typed) or has_open_inputs(typed):
+        return program_module(typed, accuracy, target, passes)
     machine = (native_target() if target is None else target).machine
     pipeline = passes.pipeline_for(PipelineOptions(accuracy=accuracy, machine=machine))
     return passes.require_fused(pipeline(typed))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import relay_tune as rt
-from relay_tune.building.program_form import network_module
+from relay_tune.building.program_form import fused_module
 from relay_tune.building.programs import compile_program
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.target import native_target
@@ -79,7 +79,7 @@ def @main(%x: Tensor[(4, 64), float32], %w: Tensor[(64, 64), float32]) {
 @pytest.fixture(scope="module")
 def network() -> CompiledFunctions:
     target = native_target()
-    module = network_module(infer_types(rt.parse(NETWORK, source_name="m.relay")), target=target)
+    module = fused_module(infer_types(rt.parse(NETWORK, source_name="m.relay")), target=target)
     return compile_program(module, target, 1, None, lambda line: None)
 
 

@@ -24,6 +24,7 @@ from relay_tune.schedule.accuracy import Accuracy, Exactness
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nests.constant_stages import fold_constant_stages
 from relay_tune.schedule.nests.nest import Nest
+from relay_tune.schedule.rewrites.needs import runs_anywhere
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.expression import Tensor
@@ -73,19 +74,6 @@ TileColumns = Callable[[Nest, Any], int]
 
 Packing = Callable[[Sequence[TileChoice], Any], Sequence[TileChoice]]
 """packing(direct choices, parameters) -> the same with constants packed as the algorithm wants."""
-
-
-def runs_anywhere(_: Machine) -> bool:
-    """What an algorithm needs that any machine can run."""
-    return True
-
-
-def has_small_tiles(machine: Machine) -> bool:
-    """What an algorithm needs that saves lines of the second cache: tiles that do little with one.
-
-    Larger tiles were not seen to wait for them where steps are not pages apart (`row_copies`).
-    """
-    return machine.vectors.has_few
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,12 +31,8 @@ from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.nests.panels import CROWDED_LINES
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.nests.row_copies import are_pages_apart, row_copy
-from relay_tune.schedule.rewrites.algorithm import (
-    Algorithm,
-    Parameters,
-    has_small_tiles,
-    parameter,
-)
+from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
+from relay_tune.schedule.rewrites.needs import has_small_tiles
 from relay_tune.schedule.rewrites.products import factors
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.affine import Affine, axis_affine

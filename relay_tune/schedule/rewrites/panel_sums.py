@@ -27,18 +27,14 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.nests.index_divisions import split_divisions
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
-from relay_tune.schedule.rewrites.algorithm import (
-    Algorithm,
-    Parameters,
-    has_small_tiles,
-    parameter,
-)
+from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
 from relay_tune.schedule.rewrites.carried_parts import (
     added_up,
     carried_parts,
     cut_sum,
     grouped_parts,
 )
+from relay_tune.schedule.rewrites.needs import has_small_tiles
 from relay_tune.schedule.rewrites.partial_sums import sum_of_parts
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES

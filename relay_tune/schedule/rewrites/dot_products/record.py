@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 
-from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import BFLOAT16_WORDS, INTEGER_PATTERNS, WordPattern
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Rounding
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters
 from relay_tune.schedule.rewrites.dot_products.match import match_dot_products
 from relay_tune.schedule.rewrites.dot_products.stages import has_dot_products, word_program
+from relay_tune.schedule.rewrites.needs import multiplies
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.program import TensorProgram
@@ -30,9 +30,6 @@ def words(
     def rewritten(program: TensorProgram, parameters: Parameters) -> TensorProgram | None:
         return word_program(program, pattern, rounds=rounds)
 
-    def needs(machine: Machine) -> bool:
-        return pattern.name in machine.dot_products
-
     def of_rounded(stage: Tensor, constants: Container[Tensor]) -> bool:
         return match_dot_products(stage, pattern, rounds=True) is not None
 
@@ -41,7 +38,7 @@ def words(
         offers,
         exactness=Exactness(rounding=rounding),
         rewritten=rewritten,
-        needs=needs,
+        needs=multiplies(pattern),
         rounds=of_rounded if rounds else None,
     )
 

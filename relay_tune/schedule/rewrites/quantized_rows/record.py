@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import SIGNED_BYTES, UNSIGNED_BY_SIGNED, WordPattern
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Rounding
 from relay_tune.schedule.loops.scaled_sums import has_integer_sums
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters
+from relay_tune.schedule.rewrites.needs import multiplies
 from relay_tune.schedule.rewrites.quantized_rows.match import BlockProduct, block_product
 from relay_tune.schedule.rewrites.quantized_rows.stages import (
     digits_program,
@@ -57,9 +57,6 @@ def quantized(pattern: WordPattern) -> Algorithm:
     def rewritten(program: TensorProgram, parameters: Columns) -> TensorProgram | None:
         return quantized_program(program, pattern, parameters.columns)
 
-    def needs(machine: Machine) -> bool:
-        return pattern.name in machine.dot_products
-
     return Algorithm(
         pattern.name.replace("dot", "quantized"),
         offers,
@@ -67,7 +64,7 @@ def quantized(pattern: WordPattern) -> Algorithm:
         exactness=Exactness(rounding=Rounding.OF_FACTORS),
         rewritten=rewritten,
         grouped=grouped_panels,
-        needs=needs,
+        needs=multiplies(pattern),
         packing=packed_in_columns,
         data_type="int8",
     )
@@ -87,16 +84,13 @@ def digits(pattern: WordPattern) -> Algorithm:
     def rewritten(program: TensorProgram, parameters: Columns) -> TensorProgram | None:
         return digits_program(program, pattern)
 
-    def needs(machine: Machine) -> bool:
-        return pattern.name in machine.dot_products
-
     return Algorithm(
         pattern.name.replace("dot", "digits"),
         offers,
         Columns,
         exactness=Exactness(rounding=Rounding.MORE),
         rewritten=rewritten,
-        needs=needs,
+        needs=multiplies(pattern),
         packing=packed_in_columns,
         columns=columns_of_sums,
     )

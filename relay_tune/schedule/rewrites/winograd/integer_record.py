@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import PAIRS
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters
 from relay_tune.schedule.rewrites.dot_products.stages import word_program
+from relay_tune.schedule.rewrites.needs import multiplies
 from relay_tune.schedule.rewrites.winograd.match import Convolution, match_convolution
 from relay_tune.schedule.rewrites.winograd.numbers import INTEGERS
 from relay_tune.schedule.rewrites.winograd.record import (
@@ -76,10 +76,6 @@ def _rewritten(program: TensorProgram, parameters: Tiles) -> TensorProgram | Non
     return None if found is None else word_program(found, PAIRS)
 
 
-def _needs(machine: Machine) -> bool:
-    return PAIRS.name in machine.dot_products
-
-
 WINOGRAD_INTEGERS = Algorithm(
     "winograd_s16",
     _offers,
@@ -87,6 +83,6 @@ WINOGRAD_INTEGERS = Algorithm(
     rewritten=_rewritten,
     is_ragged=is_in_runs,
     grouped=in_blocks,
-    needs=_needs,
+    needs=multiplies(PAIRS),
 )
 """Convolutions of bytes with three taps by filtering of tiles, in blocks of tiles."""
