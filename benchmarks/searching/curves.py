@@ -124,7 +124,7 @@ def tuned_curve(
     log.unlink(missing_ok=True)
     keeper = LogKeeper(log, TuningScope(target.key, threads, CODE_VERSION))
     runner = NativeRunner(target, threads, seed, network_bytes=lambda: touched)
-    budget = make_budget(None, seconds / 60, len(tasks), used=0)
+    budget = make_budget(None, seconds / 60, len(tasks))
     try:
         session = Session(states, runner, keeper, budget, note)
         TuningRun(session, TuningOptions(seed=seed), 0.0).run()

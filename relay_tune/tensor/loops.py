@@ -24,7 +24,6 @@ class BufferScope(Enum):
     """Where a buffer lives."""
 
     ARGUMENT = "argument"
-    WORKSPACE = "workspace"
     LOCAL = "local"
     REGISTER = "register"
 

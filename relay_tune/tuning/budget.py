@@ -171,7 +171,6 @@ def make_budget(
     trials: int | None,
     minutes: float | None,
     tasks: int,
-    used: int,
     clock: Clock = time.monotonic,
     began: float | None = None,
 ) -> Budget:
@@ -192,4 +191,4 @@ def make_budget(
         )
     count = TRIALS_PER_TASK * tasks if trials is None else trials
     start = math.nan if began is None else began
-    return Budget(count, chosen * 60.0, used, clock=clock, began=start)
+    return Budget(count, chosen * 60.0, clock=clock, began=start)

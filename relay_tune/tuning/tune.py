@@ -132,7 +132,7 @@ def _tuned(
     progress: Progress,
 ) -> TuningResult:
     """The result of a run for checked arguments."""
-    budget = make_budget(None, options.minutes, 0, used=0, began=options.began)
+    budget = make_budget(None, options.minutes, 0, began=options.began)
     try:
         with budget.limited():
             typed = with_named_sizes(infer_types(module))
@@ -234,7 +234,7 @@ def _run(
     target: Target,
     progress: Progress,
 ) -> TuningResult:
-    budget = make_budget(options.trials, options.minutes, len(tasks), 0, began=options.began)
+    budget = make_budget(options.trials, options.minutes, len(tasks), began=options.began)
     about = RunRecord.of(options.name, keeper.scope, tasks).to_json()
     spent = {"trials": budget.trials, "seconds": budget.seconds, "seed": options.seed}
     number = keeper.begin_run({**about, **spent})
