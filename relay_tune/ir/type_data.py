@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from relay_tune.ir.expr import Constructor
-from relay_tune.ir.types import GlobalTypeVar, TypeVar
+from relay_tune.ir.types import GlobalTypeVar, Type, TypeVar
 from relay_tune.quick_dataclass import dataclass
 
 
@@ -15,3 +18,10 @@ class TypeData:
     type_params: tuple[TypeVar, ...]
     constructors: tuple[Constructor, ...]
     extern: bool = False
+
+    def with_fields(self, changed: Callable[[Type], Type]) -> TypeData:
+        """The same data type with other types of the fields of its constructors."""
+        constructors = (
+            replace(each, inputs=tuple(map(changed, each.inputs))) for each in self.constructors
+        )
+        return replace(self, constructors=tuple(constructors))

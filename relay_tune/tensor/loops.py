@@ -11,9 +11,10 @@ buffers (indexed by constants and unrolled or vector axes only) live in register
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from enum import Enum
+from functools import partial
 
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Axis, Number, Scalar, Tensor, index_value, literal
@@ -198,36 +199,32 @@ class LoopBuilder:
         self._blocks[-1].append(Store(buffer, tuple(index_value(i) for i in indices), value))
 
     @contextmanager
+    def _around(self, statement: Callable[[Block], Statement]) -> Iterator[None]:
+        """What is written inside is the body of a statement."""
+        self._blocks.append([])
+        yield
+        body = Block(tuple(self._blocks.pop()))
+        self._blocks[-1].append(statement(body))
+
+    @contextmanager
     def loop(self, name: str, end: Scalar | int, begin: Scalar | int = 0) -> Iterator[Axis]:
         """A serial loop over begin .. end-1; gives its axis."""
         axis = Axis(name, end if is_integer(end) else 0, dtype=INDEX)
-        self._blocks.append([])
-        yield axis
-        body = Block(tuple(self._blocks.pop()))
-        self._blocks[-1].append(Loop(axis, index_value(begin), index_value(end), body))
+        with self._around(partial(Loop, axis, index_value(begin), index_value(end))):
+            yield axis
 
     @contextmanager
     def vector(self, name: str, lanes: int) -> Iterator[Axis]:
         """A loop over so many elements, which are those of one vector; gives its axis."""
         axis = Axis(name, lanes, dtype=INDEX)
-        self._blocks.append([])
-        yield axis
-        body = Block(tuple(self._blocks.pop()))
         ends = index_value(0), index_value(lanes)
-        self._blocks[-1].append(Loop(axis, *ends, body, LoopKind.VECTOR))
+        with self._around(lambda body: Loop(axis, *ends, body, LoopKind.VECTOR)):
+            yield axis
 
-    @contextmanager
-    def when(self, condition: Scalar) -> Iterator[None]:
+    def when(self, condition: Scalar) -> AbstractContextManager[None]:
         """`if (condition) { .. }`."""
-        self._blocks.append([])
-        yield
-        body = Block(tuple(self._blocks.pop()))
-        self._blocks[-1].append(Branch(condition, body))
+        return self._around(partial(Branch, condition))
 
-    @contextmanager
-    def while_(self, condition: Scalar) -> Iterator[None]:
+    def while_(self, condition: Scalar) -> AbstractContextManager[None]:
         """`while (condition) { .. }`; the condition reads local buffers."""
-        self._blocks.append([])
-        yield
-        body = Block(tuple(self._blocks.pop()))
-        self._blocks[-1].append(While(condition, body))
+        return self._around(partial(While, condition))

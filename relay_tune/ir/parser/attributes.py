@@ -88,7 +88,7 @@ class AttributeParser:
         if token.kind in (TokenKind.KEYWORD, TokenKind.NAME) and token.text in _WORDS:
             return _WORDS[cursor.advance().text]
         if cursor.accept("["):
-            return self._values_until("]")
+            return cursor.list_until("]", self.value)
         if cursor.accept("("):
             return self._bracketed()
         raise cursor.unexpected("a value (a number, string, True, False, None, list or tuple)")
@@ -103,14 +103,6 @@ class AttributeParser:
         except LiteralError as error:
             raise self.cursor.error("This is no number.", token, label=str(error)) from error
 
-    def _values_until(self, closing: str) -> list[AttributeValue]:
-        values: list[AttributeValue] = []
-        comma = True
-        while not self.cursor.at_list_end(closing, comma):
-            values.append(self.value())
-            comma = self.cursor.accept(",")
-        return values
-
     def _bracketed(self) -> AttributeValue:
         if self.cursor.accept(")"):
             return ()
@@ -118,7 +110,7 @@ class AttributeParser:
         if self.cursor.accept(")"):
             return first
         self.cursor.expect(",", " or ')'")
-        return (first, *self._values_until(")"))
+        return (first, *self.cursor.list_until(")", self.value))
 
     def record(
         self, operator: Operator, given: dict[str, GivenAttribute], call: Token

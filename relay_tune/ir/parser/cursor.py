@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from relay_tune.arguments import did_you_mean
 from relay_tune.errors import ParseError, Span
 from relay_tune.ir.parser.lexer import Token, TokenKind, tokenize
 from relay_tune.ir.source import Source
+
+Item = TypeVar("Item")
 
 NESTING_LIMIT = 100
 """How deep types, dimensions, patterns and attribute values may nest. Expressions have no limit."""
@@ -72,6 +75,15 @@ class Cursor:
         if self.token.kind not in (TokenKind.NAME, TokenKind.STRING):
             raise self.unexpected(what)
         return self.advance()
+
+    def list_until(self, closing: str, item: Callable[[], Item]) -> list[Item]:
+        """A comma-separated list of items up to the bracket `closing`, which is taken."""
+        items: list[Item] = []
+        comma = True
+        while not self.at_list_end(closing, comma):
+            items.append(item())
+            comma = self.accept(",")
+        return items
 
     def at_list_end(self, closing: str, comma_given: bool) -> bool:
         """Whether a comma-separated list ends here; takes the closing bracket if so."""

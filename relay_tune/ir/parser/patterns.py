@@ -56,9 +56,4 @@ class PatternParser:
         return ConstructorPattern(constructor, self._patterns() if cursor.accept("(") else ())
 
     def _patterns(self) -> tuple[Pattern, ...]:
-        patterns: list[Pattern] = []
-        comma = True
-        while not self.cursor.at_list_end(")", comma):
-            patterns.append(self.pattern())
-            comma = self.cursor.accept(",")
-        return tuple(patterns)
+        return tuple(self.cursor.list_until(")", self.pattern))

@@ -67,14 +67,13 @@ class TypeParser:
         """`[A, B: Shape]`, if it stands here; binds the names."""
         if not self.cursor.accept("["):
             return ()
-        params: list[TypeVar] = []
-        comma = True
-        while not self.cursor.at_list_end("]", comma):
-            token = self.cursor.expect_name("the name of a type parameter")
-            params.append(TypeVar(token.text, self._kind()))
-            self.variables.bind(token.text, params[-1])
-            comma = self.cursor.accept(",")
-        return tuple(params)
+        return tuple(self.cursor.list_until("]", self._type_param))
+
+    def _type_param(self) -> TypeVar:
+        token = self.cursor.expect_name("the name of a type parameter")
+        param = TypeVar(token.text, self._kind())
+        self.variables.bind(token.text, param)
+        return param
 
     def _kind(self) -> Kind:
         if not self.cursor.accept(":"):
@@ -87,12 +86,7 @@ class TypeParser:
 
     def types_until(self, closing: str) -> list[Type]:
         """Types up to the bracket `closing`, which is taken."""
-        types: list[Type] = []
-        comma = True
-        while not self.cursor.at_list_end(closing, comma):
-            types.append(self.type())
-            comma = self.cursor.accept(",")
-        return types
+        return self.cursor.list_until(closing, self.type)
 
     def _atom(self) -> Type:
         cursor = self.cursor
@@ -150,11 +144,7 @@ class TypeParser:
         cursor.advance()
         cursor.expect("[")
         cursor.expect("(")
-        dims: list[Dim] = []
-        comma = True
-        while not cursor.at_list_end(")", comma):
-            dims.append(self.dim())
-            comma = cursor.accept(",")
+        dims = cursor.list_until(")", self.dim)
         cursor.expect(",")
         token = cursor.expect_name("an element type")
         if token.text not in DTYPES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
 from typing import cast
 
@@ -171,12 +172,7 @@ class UserValues:
         return self.adjoints.types.has_adjoint(type_)
 
     def _given_function(self, type_: Type) -> str:
-        header = header_of(type_)
-        assert header is not None
-        if type_ not in self._given:
-            name = self._given[type_] = self.adjoints.names.new(f"gradient_of_{header.name}")
-            self.adjoints.functions[name] = self._given_definition(type_)
-        return self._given[type_]
+        return self._function(self._given, type_, "gradient_of", self._given_definition)
 
     def _given_definition(self, type_: Type) -> Function:
         """match (value) { C(x ..) => match (d) { CAdjoint(d ..) => C(..), zero => C(..) } }."""
@@ -209,12 +205,22 @@ class UserValues:
         return Function((value, adjoint), matched(value, clauses), type_)
 
     def _taken_function(self, type_: Type) -> str:
+        return self._function(self._taken, type_, "adjoint_of", self._taken_definition)
+
+    def _function(
+        self,
+        known: dict[Type, str],
+        type_: Type,
+        title: str,
+        definition: Callable[[Type], Function],
+    ) -> str:
+        """The name of the function of a data type, which may call itself."""
         header = header_of(type_)
         assert header is not None
-        if type_ not in self._taken:
-            name = self._taken[type_] = self.adjoints.names.new(f"adjoint_of_{header.name}")
-            self.adjoints.functions[name] = self._taken_definition(type_)
-        return self._taken[type_]
+        if type_ not in known:
+            name = known[type_] = self.adjoints.names.new(f"{title}_{header.name}")
+            self.adjoints.functions[name] = definition(type_)
+        return known[type_]
 
     def _taken_definition(self, type_: Type) -> Function:
         types = self.adjoints.types

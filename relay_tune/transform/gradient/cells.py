@@ -96,11 +96,7 @@ class _Pairs:
 
     def data(self, definition: TypeData) -> TypeData:
         """A data type whose fields may be pairs."""
-        constructors = (
-            replace(part, inputs=tuple(map(self.type, part.inputs)))
-            for part in definition.constructors
-        )
-        return replace(definition, constructors=tuple(constructors))
+        return definition.with_fields(self.type)
 
     def function(
         self, function: Function, constructors: Mapping[tuple[str, str], Constructor]

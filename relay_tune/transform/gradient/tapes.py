@@ -78,10 +78,7 @@ class Tapes:
         return replace(param, annotation=type_, type=type_)
 
     def _definition(self, data: TypeData) -> TypeData:
-        constructors = (
-            replace(each, inputs=tuple(map(self.known, each.inputs))) for each in data.constructors
-        )
-        return replace(data, constructors=tuple(constructors))
+        return data.with_fields(self.known)
 
     def _known(self, type_: Type, inside: tuple[Type, ...]) -> Type:
         def leaf(part: Type) -> Type:
