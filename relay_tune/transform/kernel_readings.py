@@ -23,6 +23,7 @@ from relay_tune.tensor.dependencies import dependencies, tensors_in_order
 from relay_tune.tensor.expression import Cast, Literal, Load, Reduce, Scalar, Select, Tensor
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import Array, is_float
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of, loads, sub_expressions
 
@@ -79,7 +80,7 @@ def _is_narrow(value: Scalar) -> bool:
         case Cast(operand=before):
             return before.dtype == "bfloat16"
         case Literal(value=number):
-            return are_narrow(np.asarray(number, np.float32))
+            return not is_symbolic(number) and are_narrow(np.asarray(number, np.float32))
         case Select(if_true=one, if_false=other):
             return _is_narrow(one) and _is_narrow(other)
         case Load(tensor=source):

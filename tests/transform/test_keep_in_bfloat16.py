@@ -225,3 +225,17 @@ def test_results_of_open_sizes_without_more_digits_are_stored_alike(case: str) -
             _flat(interpret(after, given)), _flat(interpret(before, given)), strict=True
         ):
             np.testing.assert_array_equal(own, exact)
+
+
+def test_a_size_that_only_a_run_knows_has_all_digits() -> None:
+    """As a divisor, or as a result; the rounded data are stored narrow beside it."""
+    rounded = 'cast(cast({}, dtype="bfloat16"), dtype="float32")'
+    size = 'cast(take(shape_of(%x), 0i64), dtype="float32")'
+    before = fused(opened(ROWS), f"({size}, nn.dense({rounded.format('%x')}, %w) / {size})")
+    after = KeepInBfloat16(TILES, Accuracy.FAST)(before)
+    assert [stored(each).count("bfloat16") for each in (before, after)] == [0, 1]
+    given = np.random.default_rng(1).standard_normal((5, 64)).astype(np.float32)
+    for own, exact in zip(
+        _flat(interpret(after, given)), _flat(interpret(before, given)), strict=True
+    ):
+        np.testing.assert_array_equal(own, exact)
