@@ -118,17 +118,29 @@ def translate_skip_rms_normalization(node: OnnxNode, build: Builder) -> list[Exp
 
 def translate_embed_layer_normalization(node: OnnxNode, build: Builder) -> list[Expr | None]:
     """Embeddings of words, positions and segments, summed and normalised; how many words count."""
-    words, segments, position_ids = node.input(0), node.optional(1), node.optional(8)
-    parts: list[Expr | None] = [build.call("take", node.input(2), words, axis=0)]
+
+    def rows(table: int, indices: Expr) -> Expr:
+        return build.call("take", node.input(table), indices, axis=0)
+
+    return embedded(node, build, rows, (node.input(5), node.input(6)), node.optional(8))
+
+
+def embedded(
+    node: OnnxNode,
+    build: Builder,
+    rows: Callable[[int, Expr], Expr],
+    scales: tuple[Expr, Expr],
+    position_ids: Expr | None,
+) -> list[Expr | None]:
+    """The same of rows that inputs 2, 3 and 4 have at indices, normalised with gamma and beta."""
+    words, segments = node.input(0), node.optional(1)
     indices = positions(build, words, 1) if position_ids is None else position_ids
-    parts.append(build.call("take", node.input(3), indices, axis=0))
+    parts: list[Expr | None] = [rows(2, words), rows(3, indices)]
     if segments is not None:
-        parts.append(build.call("take", node.input(4), segments, axis=0))
+        parts.append(rows(4, segments))
     total = sum_of(build, *parts)
     inner = standard(
-        replace(node, wanted=(True,)),
-        *(total, node.input(5), node.input(6)),
-        epsilon=node.number("epsilon", 1e-12),
+        replace(node, wanted=(True,)), total, *scales, epsilon=node.number("epsilon", 1e-12)
     )
     return [translate_layer_normalization(inner, build)[0], _mask_index(node, build), total]
 

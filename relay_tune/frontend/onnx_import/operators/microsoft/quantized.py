@@ -21,7 +21,12 @@ from relay_tune.frontend.onnx_import.operators.microsoft.channels_last import (
     channels_first,
     channels_last,
 )
-from relay_tune.frontend.onnx_import.operators.microsoft.fused import as_standard, standard, sum_of
+from relay_tune.frontend.onnx_import.operators.microsoft.fused import (
+    as_standard,
+    embedded,
+    standard,
+    sum_of,
+)
 from relay_tune.frontend.onnx_import.operators.pooling import POOLS
 from relay_tune.frontend.onnx_import.operators.quantization import (
     translate_dequantize,
@@ -212,6 +217,19 @@ def translate_where(node: OnnxNode, build: Builder) -> Expr:
     return stored_numbers(build, chosen, node.input(7), node.optional(8), dtype_of(node.input(1)))
 
 
+def translate_embed_layer_normalization(node: OnnxNode, build: Builder) -> list[Expr | None]:
+    """Embeddings, and what they are normalised with, that are stored as integers."""
+
+    def real(data: Expr, position: int) -> Expr:
+        return real_numbers(build, data, node.input(position + 6), node.optional(position + 11))
+
+    def rows(table: int, indices: Expr) -> Expr:
+        return real(build.call("take", node.input(table), indices, axis=0), table)
+
+    gamma, beta = (real(node.input(position), position) for position in (5, 6))
+    return embedded(node, build, rows, (gamma, beta), None)[:2]
+
+
 QUANTIZED: Mapping[str, Translator] = {
     "QuantizeLinear": as_standard(translate_quantize),
     "DequantizeLinear": as_standard(translate_dequantize),
@@ -233,6 +251,7 @@ QUANTIZED: Mapping[str, Translator] = {
     "QGemm": translate_gemm,
     "QLinearWhere": translate_where,
     "QAttention": translate_attention,
+    "QEmbedLayerNormalization": translate_embed_layer_normalization,
     "MatMulIntegerToFloat": translate_matmul_integer_to_float,
     "DynamicQuantizeLSTM": translate_lstm,
     "DynamicQuantizeMatMul": translate_dynamic_quantize_matmul,

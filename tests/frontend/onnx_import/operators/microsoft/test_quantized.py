@@ -81,6 +81,21 @@ def test_concatenation(check_steps: Check) -> None:
     check_steps("QLinearConcat", scale(0.2), np.array(80, np.uint8), *first, *second, axis=1)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+@pytest.mark.parametrize("segments", [False, True])
+def test_embeddings(check_microsoft: Check, dtype: str, segments: bool) -> None:
+    words = np.array([[3, 1, 0], [2, 2, 4]], np.int32)
+    mask = np.array([[1, 1, 0], [1, 1, 1]], np.int32)
+    tables = [numbers(*shape, dtype=dtype) for shape in ((5, 8), (6, 8), (2, 8), (8,), (8,))]
+    scales = [scale(0.01 * (n + 1)) for n in range(5)]
+    zeros = [np.array(3 * n, dtype) for n in range(5)]
+    known = dict(zip([*range(2, 7), *range(8, 18)], [*tables, *scales, *zeros], strict=True))
+    if not segments:
+        known = {at: each for at, each in known.items() if at not in (4, 10, 15)}
+    inputs = (words, words % 2 if segments else None, *(None,) * 5, mask, *(None,) * 10)
+    check_microsoft("QEmbedLayerNormalization", *inputs, constants=known, outputs=2)
+
+
 def test_products_in_integers(check_steps: Check, check_microsoft: Check) -> None:
     # onnxruntime's sums of bytes saturate where weights take all of their eight bits
     left = (numbers(3, 8), scale(0.02), np.array(120, np.uint8))
