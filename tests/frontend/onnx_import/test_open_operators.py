@@ -358,3 +358,18 @@ def test_sizes_that_a_run_tells(name: str) -> None:
         for actual, expected in zip(found, onnxruntime_outputs(model, feeds), strict=True):
             assert actual.shape == expected.shape
             np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_rows_of_a_run_have_a_zero_point_each() -> None:
+    model = model_of(
+        "g (uint8[m, 5] a, int8[5, n] b, uint8[m] zero) => (int32[m, n] y) {"
+        "y = MatMulInteger(a, b, zero) }",
+        21,
+        {},
+    )
+    native = build(from_onnx(model))
+    for rows, columns in ((1, 1), (4, 7)):
+        a, zero = (RANDOM.integers(0, 256, shape) for shape in ((rows, 5), (rows,)))
+        b = RANDOM.integers(-128, 128, (5, columns))
+        found = native(a.astype(np.uint8), b.astype(np.int8), zero.astype(np.uint8))
+        np.testing.assert_array_equal(found, (a - zero[:, None]) @ b)

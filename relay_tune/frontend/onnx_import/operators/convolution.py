@@ -167,7 +167,7 @@ def along_axis(build: Builder, vector: Expr, rank: int, axis: int) -> Expr:
         return vector
     if rank_of(vector) != 1:
         raise ModelError(f"expects a number or a vector, but found {rank_of(vector)} axes.")
-    if static_shape(vector) == (1,):
+    if shape_of(vector) == (1,):
         return build.call("reshape", vector, newshape=())
     trailing = rank - axis - 1
     if not trailing:
