@@ -74,7 +74,7 @@ def _array(value: object, type_: TensorType, name: str) -> np.ndarray:
 def any_array(value: object, name: str) -> np.ndarray:
     """Convert a value to an array of any type; InputError for what cannot be read."""
     try:
-        if hasattr(value, "__dlpack__") and not isinstance(value, np.generic):
+        if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic):
             return array_of_tensor(value)
         return np.asarray(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -42,6 +43,12 @@ def test_forms_of_samples(given: object) -> None:
     assert data.count == 7 and shapes(data) == [(2, 3)] * 7
     for _ in range(2):  # generators, too, are walked more than once
         assert np.array_equal(np.concatenate([sample["x"] for sample in data]), ROWS)
+
+
+def test_arrays_of_types_that_numpy_does_not_lend() -> None:
+    narrow = ROWS.astype(ml_dtypes.bfloat16)
+    data = CalibrationData({"x": narrow}, {"x": TensorType((2, 3), "bfloat16")})
+    assert np.array_equal(np.concatenate([sample["x"] for sample in data]), narrow)
 
 
 def test_files(tmp_path: Path) -> None:
