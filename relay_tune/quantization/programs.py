@@ -9,12 +9,14 @@ import numpy as np
 
 from relay_tune.building.build import build
 from relay_tune.errors import InputError, RelayError
-from relay_tune.ir.expr import Expr, Function, Tuple, TupleGetItem, Var
+from relay_tune.ir.expr import Expr, Function, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
+from relay_tune.ir.traversal import free_vars
 from relay_tune.ir.types import TensorType, TupleType
 from relay_tune.op_rules.typed import tuple_of
 from relay_tune.quantization.calibration_data import Sample
 from relay_tune.runtime.model import Model
+from relay_tune.transform.quantize.layers import straight_nodes
 
 
 def output_tensors(module: Module) -> list[Expr]:
@@ -37,9 +39,12 @@ def output_tensors(module: Module) -> list[Expr]:
 def native_program(
     module: Module, outputs: Sequence[Expr], inputs: Sequence[Var] = (), threads: int | None = None
 ) -> Model:
-    """A build of `main` with other outputs and more inputs."""
+    """A build of `main` with other outputs, perhaps from its inside, and more inputs."""
     main = module.main
     whole = tuple_of(list(outputs)) if len(outputs) > 1 else outputs[0]
+    for node in straight_nodes(main.body):  # inner bindings first
+        if isinstance(node, Let) and node.var in free_vars(whole):
+            whole = replace(node, body=whole, type=whole.type)
     function = Function((*main.params, *inputs), whole)
     others = {name: each for name, each in module.functions.items() if name != "main"}
     program = replace(module, functions={**others, "main": function}, attributes={})

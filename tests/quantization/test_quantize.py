@@ -24,6 +24,16 @@ def @main(%x: Tensor[(1, 6), float32], %w: Tensor[(4, 6), float32], %u: Tensor[(
 }"""
 
 
+SIZED = """
+def @main(%x: Tensor[(n, 6), float32], %w: Tensor[(4, 6), float32], %u: Tensor[(2, 4), float32]) {
+  %0 = nn.dense(%x, %w);
+  %1 = 2i64 * take(shape_of(%x, dtype="int64"), 0i64);
+  let %rows: Tensor[(2 * n, 2), float32] = dyn.reshape(%0, stack((%1, 2i64)));
+  %2 = reshape(tanh(%rows), newshape=[-1, 4]);
+  (nn.dense(%2, %u), argmax(%rows, axis=[1]))
+}"""
+
+
 def run_onnx(module: rt.Module, x: np.ndarray) -> np.ndarray:
     model = rt.to_onnx(module)
     onnx.checker.check_model(model, full_check=True)
@@ -106,6 +116,22 @@ def test_any_number_of_rows_and_a_loss_of_ones_own() -> None:
     assert np.abs(found - expected).max() < 0.1
     assert 0 < report.loss < 0.1
     assert any("1 sample" in note for note in report.notes)
+
+
+def test_layers_around_a_noted_size_are_quantized() -> None:
+    """A binding with the type of what a run tells is no control flow."""
+    module = bound(SIZED)
+    x = np.random.default_rng(1).normal(0, 1, (8, 5, 6)).astype(np.float32)
+    result = rt.quantize(module, calibration={"x": x}, threads=1)
+    nodes = post_order(result.main.body)
+    types = [(n.data.ndim, n.data.dtype.name) for n in nodes if isinstance(n, Constant)]
+    assert types.count((2, "int8")) == 2
+    model = rt.build(result, threads=1, pipeline="default{integers=always}")
+    for rows in (1, 7):
+        given = x[0, :1].repeat(rows, 0)
+        (found, chosen), (wanted, expected) = model(given), rt.interpret(module, given)
+        assert output_error([wanted], [found]) < 0.05
+        np.testing.assert_array_equal(chosen, expected)
 
 
 def test_a_layer_whose_data_are_zero_stays_in_float32() -> None:

@@ -23,7 +23,7 @@ from dataclasses import field
 from typing import ClassVar
 
 from relay_tune.errors import InputError
-from relay_tune.ir.expr import Call, Expr, Tuple
+from relay_tune.ir.expr import Call, Expr, Let, Tuple
 from relay_tune.ir.module import Module
 from relay_tune.ir.provenance import made_for
 from relay_tune.ir.traversal import children, rebuild, use_counts
@@ -163,9 +163,12 @@ def _annotated(body: Expr, plan: _Plan) -> Expr:
                 observed[node] = call("qnn.observe", data, tensor=name, dtype=plan.dtype)
         return observed.get(node) or done.get(node, node)
 
+    result = body
+    while isinstance(result, Let):
+        result = result.body
     for node in straight_nodes(body):
-        is_result = isinstance(node, Tuple) and node is body
-        parts = [done.get(c, c) if is_result else stored(c) for c in children(node)]
+        is_kept = isinstance(node, Let) or (isinstance(node, Tuple) and node is result)
+        parts = [done.get(c, c) if is_kept else stored(c) for c in children(node)]
         with made_for(node.span):
             if node in plan.layers:
                 layer, each, _ = plan.layers[node]

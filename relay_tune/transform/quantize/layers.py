@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from relay_tune.errors import NodeSpan
-from relay_tune.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem, Var
+from relay_tune.ir.expr import Call, Constant, Expr, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.op_rules.fold.table import weighted_layer
@@ -14,6 +14,8 @@ from relay_tune.op_rules.matching import tensor_type
 from relay_tune.op_rules.quantize.annotations import operator_title
 from relay_tune.op_rules.quantize.questions import integer_layer_of
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.transform.language.graph_normal_form import ordered_nodes
+from relay_tune.transform.module_pass import same_scope
 
 CONTROL_FLOW = "it is inside of control flow"
 NO_RULE = "it has no form in integers"
@@ -62,8 +64,18 @@ class Names:
 
 
 def straight_nodes(body: Expr) -> Iterator[Expr]:
-    """What every run computes outside of control flow and bindings, operands first."""
-    return post_order(body, enter=lambda node: isinstance(node, Call | Tuple | TupleGetItem))
+    """What every run computes outside of control flow, operands first.
+
+    Bindings of tensors are entered: sizes that a run tells are noted by them.
+    """
+    ordered = ordered_nodes(post_order(body, enter=same_scope))
+
+    def enter(node: Expr) -> bool:
+        if isinstance(node, Let):
+            return node.value not in ordered
+        return isinstance(node, Call | Tuple | TupleGetItem)
+
+    return post_order(body, enter=enter)
 
 
 def layers_of(module: Module, dtype: str) -> list[QuantizableLayer]:
