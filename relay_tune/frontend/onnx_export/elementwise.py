@@ -100,8 +100,16 @@ def _trunc(call: OperatorCall) -> str:
 
 
 def _floor_divide(call: OperatorCall) -> str:
-    require_float(call)
-    return call.node("Floor", call.node("Div", call.input(0), call.input(1)))
+    """ONNX cuts quotients of integers: one too many where the remainders of both ways differ."""
+    dividend, divisor, dtype = call.input(0), call.input(1), call.type_of(0).dtype
+    quotient = call.node("Div", dividend, divisor)
+    if "float" in dtype:
+        return call.node("Floor", quotient)
+    if dtype.startswith("u"):
+        return quotient
+    remainders = (call.node("Mod", dividend, divisor, fmod=cut) for cut in (0, 1))
+    differ = call.node("Not", call.node("Equal", *remainders))
+    return call.node("Sub", quotient, call.cast(differ, dtype))
 
 
 def _remainder(call: OperatorCall) -> str:

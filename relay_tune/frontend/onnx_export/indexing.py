@@ -98,10 +98,31 @@ def _repeat(call: OperatorCall) -> str:
     axis, count = call.attributes.axis, call.attributes.repeats
     if axis is None:
         raise unsupported("axis None")
+    if not isinstance(call.type_of(0).shape[axis], int):
+        return _repeat_of_any_size(call)
     positions = np.repeat(np.arange(call.shape()[axis], dtype=np.int64), count)
     return call.node(
         "Gather", call.input(0), call.graph.constant(positions, "positions"), axis=axis
     )
+
+
+def _repeat_of_any_size(call: OperatorCall) -> str:
+    """An enlargement to the nearest element, which is that before."""
+    if call.type_of(0).dtype not in _RESIZED:
+        raise unsupported("sizes that are known at run time only")
+    scales = np.ones(call.rank(), np.float32)
+    scales[call.attributes.axis] = call.attributes.repeats
+    return call.node(
+        "Resize",
+        *(call.input(0), "", call.graph.constant(scales, "scales")),
+        mode="nearest",
+        coordinate_transformation_mode="asymmetric",
+        nearest_mode="floor",
+    )
+
+
+_RESIZED = frozenset({"float16", "float32", "int8", "uint8", "int32"})
+"""Element types that runtimes enlarge."""
 
 
 def _one_hot(call: OperatorCall) -> str:

@@ -44,6 +44,13 @@ def _reshape(call: OperatorCall) -> str:
     return call.node("Reshape", call.input(0), call.node("Concat", *parts, axis=0), allowzero=1)
 
 
+def _dynamic_reshape(call: OperatorCall) -> str:
+    """Sizes are computed; -1 means the same in ONNX."""
+    sizes = call.input(1) if call.type_of(1).dtype == "int64" else call.cast(call.input(1), "int64")
+    allowed = int(call.attributes.allowzero)
+    return call.node("Reshape", call.input(0), sizes, allowzero=allowed)
+
+
 def _place_of(dim: Dim, shape: Sequence[Dim]) -> int | None:
     """Where a shape has the same size; None where it has not, or that is not known."""
     return None if isinstance(dim, UnknownDim) or dim not in shape else list(shape).index(dim)
@@ -191,6 +198,7 @@ SHAPES: Mapping[str, OperatorTranslator] = {
     "full_like": _full,
     "arange": _arange,
     "dyn.arange": _dynamic_arange,
+    "dyn.reshape": _dynamic_reshape,
     "shape_of": _shape_of,
     "tile": _tile,
     "nn.pad": _pad,

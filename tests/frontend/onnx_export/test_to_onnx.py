@@ -55,6 +55,10 @@ def random_array(var: Var, seed: int) -> np.ndarray:
     return random.integers(0, 2, type_.shape).astype(type_.dtype)
 
 
+def take_size(x: Expr, axis: int) -> Expr:
+    return call("take", call("shape_of", x, dtype="int64"), constant(np.int64(axis)))
+
+
 def weight(*shape: int) -> Constant:
     numbers = np.random.default_rng(len(shape)).uniform(0.2, 0.8, shape)
     return constant(numbers.astype(np.float32))
@@ -253,6 +257,23 @@ SHAPED: dict[str, Callable[[Var], Expr]] = {
     "quantize_words": lambda x: quantized(x, weight(9), np.arange(9, dtype=np.int16), 2),
     "broadcast_to_like": lambda x: call("broadcast_to_like", x, weight(3, *IMAGE)),
     "floor_mod": lambda x: call("floor_mod", call("cast", x, dtype="int32"), constant(3)),
+    "floor_divide": lambda x: call(
+        "floor_divide",
+        call(
+            "cast",
+            call("subtract", call("multiply", x, constant(20.0)), constant(10.0)),
+            dtype="int64",
+        ),
+        constant(np.array([3, -3, 1, -7, 2, 5, -5, -1])),
+    ),
+    "floor_divide_unsigned": lambda x: call(
+        "floor_divide",
+        call("cast", call("multiply", x, constant(20.0)), dtype="uint8"),
+        constant(np.uint8(3)),
+    ),
+    "dyn_reshape": lambda x: call(
+        "dyn.reshape", x, call("stack", Tuple((take_size(x, 1), constant(np.int64(-1)))))
+    ),
     "bitwise_not": lambda x: call("bitwise_not", call("cast", x, dtype="int32")),
 }
 
@@ -326,6 +347,18 @@ def test_symbolic_sizes_are_declared_by_name() -> None:
     session = onnxruntime.InferenceSession(model.SerializeToString())
     data = np.ones((5, 3), np.float32)
     assert session.run(None, {"x": data})[0].shape == (5, 3, 1)
+
+
+def test_repeated_elements_of_any_size() -> None:
+    x = Var("x", TensorType((2, Symbol("n"), 3), "float32"))
+    body = call("repeat", call("exp", x), repeats=3, axis=1)
+    model = to_onnx(infer_types(Module.from_function(Function((x,), body))))
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    for size in (1, 5, 100):
+        data = np.random.default_rng(1).random((2, size, 3), np.float32)
+        (found,), expected = session.run(None, {"x": data}), np.exp(data).repeat(3, 1)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        np.testing.assert_allclose(interpret(from_onnx(model), data), expected, rtol=1e-6)
 
 
 def test_several_unknown_sizes_are_those_of_the_input() -> None:
