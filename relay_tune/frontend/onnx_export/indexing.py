@@ -2,51 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 
 from relay_tune.frontend.onnx_export.call import OperatorCall, OperatorTranslator, static_shape
 from relay_tune.frontend.onnx_export.graph import unsupported
 from relay_tune.frontend.onnx_import.types import numpy_dtype
+from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.op.slicing import axis_slices
 
 _FAR = 2**62
 
 
-def _positions(call: OperatorCall, size: int, mode: str) -> str:
-    """Positions as ONNX counts them: inside of the axis, int32 or int64."""
+def _positions(call: OperatorCall, data: str, axis: int, size: Dim, mode: str) -> str:
+    """Positions on an axis of some data as ONNX counts them: inside of it, int32 or int64."""
     name, dtype = call.input(1), call.type_of(1).dtype
     value = call.graph.value_of(name)
-    if value is not None:
+    if value is not None and (isinstance(size, int) or mode == "raise"):
         given = value.astype(np.int64)
         if mode == "raise":
             return call.graph.constant(given, "positions")
+        assert isinstance(size, int)
         inside = given % size if mode == "wrap" else np.clip(given, 0, size - 1)
         return call.graph.constant(inside, "positions")
     if dtype not in ("int32", "int64"):
         name, dtype = call.cast(name, "int64"), "int64"
     if mode in ("fast", "raise"):
         return name
+    if not isinstance(size, int):
+        return _positions_of_any_size(call, data, axis, name, mode)
     if mode == "wrap":
         return call.node("Mod", name, call.like(size, dtype))
     return call.node("Clip", name, call.like(0, dtype), call.like(size - 1, dtype))
+
+
+def _positions_of_any_size(
+    call: OperatorCall, data: str, axis: int, positions: str, mode: str
+) -> str:
+    """Positions inside of an axis whose size only a run knows."""
+    if call.type_of(1).dtype != "int64":
+        positions = call.cast(positions, "int64")
+    size = call.node("Gather", call.node("Shape", data), call.like(axis, "int64"))
+    if mode == "wrap":
+        return call.node("Mod", positions, size)
+    last = call.node("Sub", size, call.like(1, "int64"))
+    return call.node("Min", call.node("Max", positions, call.like(0, "int64")), last)
 
 
 def _take(call: OperatorCall) -> str:
     attributes, data = call.attributes, call.input(0)
     if attributes.batch_dims:
         raise unsupported(f"batch_dims {attributes.batch_dims}")
-    axis, shape = attributes.axis, call.shape()
+    axis, shape = attributes.axis, call.type_of(0).shape
     if axis is None:
         data = call.node("Reshape", data, call.graph.integers(-1))
-        axis, shape = 0, (int(np.prod(shape)),)
-    return call.node("Gather", data, _positions(call, shape[axis], attributes.mode), axis=axis)
+        axis, shape = 0, (_count(shape),)
+    positions = _positions(call, data, axis, shape[axis], attributes.mode)
+    return call.node("Gather", data, positions, axis=axis)
+
+
+def _count(shape: Sequence[Dim]) -> Dim:
+    sizes = [dim for dim in shape if isinstance(dim, int)]
+    return prod(sizes) if len(sizes) == len(shape) else UNKNOWN
 
 
 def _gather(call: OperatorCall) -> str:
     axis = call.attributes.axis
-    positions = _positions(call, call.shape()[axis], "raise")
+    positions = _positions(call, call.input(0), axis, call.type_of(0).shape[axis], "raise")
     return call.node("GatherElements", call.input(0), positions, axis=axis)
 
 

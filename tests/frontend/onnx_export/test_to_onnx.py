@@ -361,6 +361,23 @@ def test_repeated_elements_of_any_size() -> None:
         np.testing.assert_allclose(interpret(from_onnx(model), data), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("mode", ["clip", "wrap", "fast"])
+@pytest.mark.parametrize("axis", [1, -1, None])
+def test_positions_on_an_axis_of_any_size(mode: str, axis: int | None) -> None:
+    x = Var("x", TensorType((2, Symbol("n"), Symbol("m")), "float32"))
+    given = [0, 2, -4, 30] if mode != "fast" else [0, 2, 1]
+    positions = constant(np.array(given, np.int32))
+    moved = call("take", call("exp", x), positions, axis=axis, mode=mode)
+    module = infer_types(Module.from_function(Function((x,), moved)))
+    model = to_onnx(module)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    for sizes in ((3, 4), (5, 3)):
+        data = np.random.default_rng(1).random((2, *sizes), np.float32)
+        (found,), expected = session.run(None, {"x": data}), interpret(module, data)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        np.testing.assert_allclose(interpret(from_onnx(model), data), expected, rtol=1e-6)
+
+
 def test_several_unknown_sizes_are_those_of_the_input() -> None:
     x = Var("x", TensorType((1, 4, 3, Symbol("s"), Symbol("p")), "float32"))
     joined = call("exp", call("reshape", x, newshape=(0, 0, -3, 0)))
