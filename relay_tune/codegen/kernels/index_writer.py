@@ -37,7 +37,7 @@ from relay_tune.tensor.expression import (
     Tensor,
 )
 from relay_tune.tensor.index import decide_difference
-from relay_tune.tensor.repeated import repeated_form
+from relay_tune.tensor.repeated import Repeated, repeated_form
 from relay_tune.tensor.size import is_integer, is_symbolic, surely_less
 
 
@@ -55,35 +55,41 @@ class IndexWriter:
     evaluate: Callable[[Scalar], Value]
     environment: dict[Variable, Affine] = field(default_factory=dict)
     _forms: dict[tuple[Tensor, tuple[Scalar, ...]], Affine | None] = field(default_factory=dict)
+    _repetitions: dict[Scalar, Repeated | None] = field(default_factory=dict)
     _differences: dict[Binary, Affine | None] = field(default_factory=dict)
 
     def affine(self, index: Scalar) -> Affine | None:
         """An index in terms of loop variables and LANE, or None if it is not affine."""
-        match index:
-            case Axis():
-                return self.environment.get(index)
-            case Binary(operation="floordiv" | "floormod", left=left, right=Literal(value=divisor)):
-                form = self.affine(left)
+        if isinstance(index, Axis):
+            return self.environment.get(index)
+        if isinstance(index, Literal):
+            return axis_affine(index)
+        if not isinstance(index, Binary):
+            return None
+        match index.operation:
+            case "add" | "sub":
+                first = self.affine(index.left)
+                second = None if first is None else self.affine(index.right)
+                if first is None or second is None:
+                    return None
+                return first + second.scale(1 if index.operation == "add" else -1)
+            case "mul":
+                return self._multiple(index.left, index.right)
+            case "floordiv" | "floormod" if isinstance(index.right, Literal):
+                form, divisor = self.affine(index.left), index.right.value
                 if form is None or not is_integer(divisor) or not surely_less(0, divisor):
                     return None
                 parts = split_quotient(form, divisor, self.extent)
                 return None if parts is None else parts[index.operation == "floormod"]
-            case Binary(operation="add" | "sub", left=left, right=right):
-                first, second = self.affine(left), self.affine(right)
-                if first is None or second is None:
-                    return None
-                return first + second.scale(1 if index.operation == "add" else -1)
-            case (
-                Binary(operation="mul", left=left, right=Literal(value=factor))
-                | Binary(operation="mul", left=Literal(value=factor), right=left)
-            ):
-                form = self.affine(left)
-                if form is None or not is_integer(factor):
-                    return None
-                return form.scale(factor)
-            case Literal():
-                return axis_affine(index)
         return None
+
+    def _multiple(self, left: Scalar, right: Scalar) -> Affine | None:
+        """The form of a product with a number."""
+        index, factor = (left, right) if isinstance(right, Literal) else (right, left)
+        if not isinstance(factor, Literal):
+            return None
+        form = self.affine(index)
+        return form.scale(factor.value) if form is not None and is_integer(factor.value) else None
 
     def extent(self, variable: object) -> tuple[int, int]:
         """The range of a variable of affine forms."""
@@ -143,7 +149,7 @@ class IndexWriter:
         """
         if len(indices) != 1 or self.form(tensor, indices) is not None:
             return None
-        found, vector = repeated_form(indices[0]), self.lanes.vector
+        found, vector = self._repeated_form(indices[0]), self.lanes.vector
         if found is None or vector.mask is not None or is_symbolic(vector.active):
             return None
         plain = found.plain.substituted(self.environment)
@@ -158,6 +164,12 @@ class IndexWriter:
             return None
         return plain + parts[0].scale(found.factor), shape
 
+    def _repeated_form(self, index: Scalar) -> Repeated | None:
+        """What is repeated in an index over its axes; found once for each index."""
+        if index not in self._repetitions:
+            self._repetitions[index] = repeated_form(index)
+        return self._repetitions[index]
+
     def _summed_offset(self, tensor: Tensor, indices: tuple[Scalar, ...]) -> Affine | Value:
         """The offset of an access some of whose indices are not affine over its axes."""
         total: Affine | Value = constant(0)
@@ -168,12 +180,12 @@ class IndexWriter:
         return total
 
     def _index(self, index: Scalar) -> Affine | Value:
-        form = self.affine(index)
-        if form is not None:
-            return form
         if isinstance(index, Binary) and index.operation in ("add", "sub") and index.dtype == INDEX:
             sign = 1 if index.operation == "add" else -1
             return self._add_offsets(self._index(index.left), self._index(index.right), sign)
+        form = self.affine(index)
+        if form is not None:
+            return form
         value = self.evaluate(index)
         return value if value.lanes else Affine({value.text: 1})
 
