@@ -80,18 +80,27 @@ class _Simplifier:
     def simplified(self, root: Scalar) -> Scalar:
         """The simplified root."""
         for node in sub_expressions(root):
-            form = self._form(node)
+            form = self._form(node) if node.dtype == INDEX else None
             if form is None:
                 is_number = isinstance(node, Literal)
                 self._done[node] = new = node if is_number else self._simplified(node)
-                form = axis_affine(new) if new.dtype == INDEX else None
+                form = self._new_form(node, new)
             self._forms[node] = form
         return self._expression(root)
 
-    def _form(self, node: Scalar) -> Affine | None:
-        """The form of an axis, or of a sum, product or quotient of forms; None for all else."""
-        if node.dtype != INDEX:
+    def _new_form(self, node: Scalar, new: Scalar) -> Affine | None:
+        """The form of what replaces a node that had none itself."""
+        if new.dtype != INDEX:
             return None
+        if isinstance(node, Binary) and isinstance(new, Binary):
+            inner = self._done.get(node.left), self._done.get(node.right)
+            # The same operation on the same operands has none either; to read it takes long.
+            if new.operation == node.operation and (new.left, new.right) == inner:
+                return None
+        return axis_affine(new)
+
+    def _form(self, node: Scalar) -> Affine | None:
+        """The form of an index: of an axis, or of a sum, product or quotient of forms."""
         if isinstance(node, Axis):
             replaced = self._axes.get(node)
             return variable(node) if replaced is None else axis_affine(replaced)
@@ -122,7 +131,8 @@ class _Simplifier:
         if not inner:
             replaced = self._axes.get(node) if isinstance(node, Axis) else None
             return node if replaced is None else simplify(replaced)
-        new = rebuild(node, tuple(map(self._expression, inner)))
+        simplified = tuple(map(self._expression, inner))
+        new = node if simplified == inner else rebuild(node, simplified)
         if isinstance(new, Binary):
             return new.left if _subtracts_nothing(new) else rejoined(new)
         if isinstance(new, Cast):

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relay_tune.tensor import index
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import (
     Axis,
@@ -199,3 +200,19 @@ def test_row_major_indices_are_injective():
     assert is_injective(form, AXES)
     assert not is_injective(Affine({AXES[0]: 1, AXES[1]: 1}), AXES[:2])
     assert isinstance(simplify(AXES[0] * 0), Literal)
+
+
+def test_a_long_sum_is_read_once_for_its_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    i, read = Axis("i", 100), []
+    form_of = index.axis_affine
+
+    def counted(node: Scalar) -> Affine | None:
+        read.append(len(sub_expressions(node)))
+        return form_of(node)
+
+    monkeypatch.setattr(index, "axis_affine", counted)
+    total: Scalar = i // 7
+    for place in range(1, 40):
+        total = total + i // (7 + place)
+    assert simplify(total) is total
+    assert sum(read) <= 3 * len(sub_expressions(total))

@@ -11,9 +11,9 @@ not where an algorithm wants all periods in one nest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import cache, partial, reduce
 
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.nests.index_divisions import split_divisions
@@ -107,9 +107,10 @@ def _counted_periods(region: Region, longer: Mapping[Axis, _Longer]) -> dict[Axi
     counts = {each.count: axis for axis, each in longer.items()}
     split = {axis: each.split for axis, each in longer.items()}
     found: dict[Axis, int] = {}
+    form_of = cache(lambda index: axis_affine(simplify(index, split)))  # loads share indices
     for load in loads(region.body):
         for index, extent in zip(load.indices, load.tensor.shape, strict=True):
-            form = axis_affine(simplify(index, split))
+            form = form_of(index)
             if form is None or not counts.keys() & form.terms.keys():
                 continue
             if form.terms.keys() - {*counts, *region.axes}:
@@ -153,19 +154,23 @@ def _bounded(region: Region, longer: Sequence[_Longer]) -> Region:
     """A region that says where it is inside, and loads elements of tensors only."""
     split = {each.axis: each.split for each in longer}
     last = {each.axis: each.last for each in longer}
+    in_parts = cache(partial(simplify, axes=split))  # loads of a window share most of their indices
     beyond: dict[Scalar, Scalar] = {
-        load: substitute(load, last) for load in loads(region.body) if not _lies_in(load, split)
+        load: substitute(load, last)
+        for load in loads(region.body)
+        if split.keys() & set(axes_of(load)) and not _lies_in(load, in_parts)
     }
     inside = (binary("lt", each.axis, each.end) for each in longer)
     body = replace_nodes(region.body, beyond)
     return replace(region, body=body, inside=reduce(partial(binary, "and"), inside))
 
 
-def _lies_in(load: Load, split: Mapping[Axis, Scalar]) -> bool:
-    """Whether a load is of an element of its tensor wherever the axes that are longer are."""
-    if not split.keys() & set(axes_of(load)):
-        return True
-    indices = [simplify(index, split) for index in load.indices]
+def _lies_in(load: Load, in_parts: Callable[[Scalar], Scalar]) -> bool:
+    """Whether a load is of an element of its tensor wherever the axes that are longer are.
+
+    `in_parts` gives an index with these axes as periods and places in them.
+    """
+    indices = [in_parts(index) for index in load.indices]
     for index, extent in zip(_undivided(indices), load.tensor.shape, strict=True):
         form = axis_affine(index)
         if form is None:

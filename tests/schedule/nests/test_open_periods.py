@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from relay_tune.ir.dim import Symbol
+from relay_tune.schedule.nests import open_periods
 from relay_tune.schedule.nests.open_periods import with_whole_periods
 from relay_tune.schedule.nests.regions import Region, whole_periods
 from relay_tune.tensor.expression import Axis, Binary, Scalar, binary, select
@@ -65,3 +68,23 @@ def test_lanes_are_not_longer() -> None:
     data = input_tensor("data", (WIDTH,), "float32")
     region = Region((w,), (w,), select(binary("lt", w % 2, 1), data[w], 0.0))
     assert with_whole_periods(region) is region
+
+
+def test_indices_that_loads_share_are_simplified_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    simplified: list[Scalar] = []
+    simplify = open_periods.simplify
+
+    def counted(root: Scalar, axes: Mapping[Axis, Scalar]) -> Scalar:
+        simplified.append(root)
+        return simplify(root, axes)
+
+    monkeypatch.setattr(open_periods, "simplify", counted)
+    numbers = []
+    for count in (1, 9):
+        region = pixels(1, "c")
+        others = [input_tensor("other", (HEIGHT, WIDTH, 16), "float32") for _ in range(count)]
+        body = sum((other[region.axes] for other in others), start=region.body)
+        with_whole_periods(Region(region.axes, region.places, body))
+        numbers.append(len(simplified))
+        simplified.clear()
+    assert numbers[0] == numbers[1]
