@@ -31,10 +31,10 @@ from relay_tune.frontend.python.own_derivatives import custom_vjp as custom_vjp
 from relay_tune.frontend.python.relay_function import relay as relay
 from relay_tune.frontend.python.relay_model import relay_model as relay_model
 from relay_tune.frontend.python.types import Tensor as Tensor
+from relay_tune.frontend.relay_text import from_json as from_json
 from relay_tune.frontend.relay_text import parse as parse
 from relay_tune.frontend.relay_text import parse_expr as parse_expr
 from relay_tune.frontend.scope_builder import ScopeBuilder as ScopeBuilder
-from relay_tune.ir.json_form import from_json as from_json
 from relay_tune.ir.json_form import to_json as to_json
 from relay_tune.ir.module import Module as Module
 from relay_tune.ir.structural import structural_equal as structural_equal

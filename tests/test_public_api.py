@@ -51,6 +51,13 @@ print(*found, gc.isenabled())
     assert python("-c", script).stdout.split() == ["0", "True", "False"]
 
 
+@pytest.mark.parametrize("name", ["parse", "from_json"])
+def test_what_reads_programs_knows_all_operators_from_the_start(name: str) -> None:
+    text = rt.to_json(rt.parse(TEXT)) if name == "from_json" else TEXT
+    script = f"import sys, relay_tune as rt; print(rt.{name}(sys.argv[1]))"
+    assert "1 nn.relu" in python("-c", script, text).stdout
+
+
 @pytest.mark.parametrize("name", rt.__all__)
 def test_every_public_name_exists(name: str) -> None:
     assert getattr(rt, name) is not None
