@@ -97,7 +97,7 @@ def test_a_machine_may_have_two_caches() -> None:
 
 @pytest.mark.parametrize(("bfloats", "has"), [(500e9, True), (128e9, False), (None, True)])
 def test_words_that_are_slower_than_floats_are_not_used(bfloats: float | None, has: bool) -> None:
-    target = parse_target("x86_64-linux-gnu:sapphirerapids")
+    target = parse_target("x86_64-linux-gnu:cooperlake")
     known = limits()
     if bfloats is not None:
         known = replace(known, operations={**known.operations, "bfloat16": bfloats})
@@ -108,7 +108,7 @@ def test_words_that_are_slower_than_floats_are_not_used(bfloats: float | None, h
 @pytest.mark.parametrize(("ratio", "has"), [(0.48, False), (2.0, True)])
 @pytest.mark.parametrize("disturbed", ["float32", "bfloat16"])
 def test_a_disturbed_measurement_leaves_the_choice(ratio: float, has: bool, disturbed: str) -> None:
-    target = parse_target("x86_64-linux-gnu:sapphirerapids")
+    target = parse_target("x86_64-linux-gnu:cooperlake")
     known = limits()
     rates = {**known.operations, "bfloat16": ratio * known.operations["float32"]}
     rates[disturbed] *= 0.6
