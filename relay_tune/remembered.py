@@ -2,8 +2,9 @@
 
 What is kept is found by nests, analyses and kernels, which belong to one build: after it nobody can
 ask for them again, and they would only fill the memory. Code is large (loops and text of a kernel
-take about 100 KB), so that it goes sooner: in tuning once the candidates of a round have theirs, in
-a build by itself once a primitive has.
+take about 100 KB), so that it goes sooner: in tuning once the candidates of a round have theirs. In
+a build by itself all goes that was found for a primitive once its code is written (2 MB each), but
+for what `lasts`.
 
     @remembered(1024)
     def analyse(nest): ...
@@ -32,33 +33,47 @@ object; without any search builds of resnet18 and mobilenet_v2 take 6 MB more.
 
 _functions: list[_lru_cache_wrapper[object]] = []
 _code_functions: list[_lru_cache_wrapper[object]] = []
-_builds: list[object] = []
+_functions_of_primitives: list[_lru_cache_wrapper[object]] = []
+_builds: list[_Build] = []
 _usual_collections: list[tuple[int, int, int]] = []
 _lock = Lock()
 
 
 def remembered(
-    most: int, *, is_code: bool = False
+    most: int, *, is_code: bool = False, lasts: bool = False
 ) -> Callable[[Callable[..., Result]], _lru_cache_wrapper[Result]]:
-    """Have a function keep its latest results, so many at most; `is_code`: loops or text."""
+    """Have a function keep its latest results, so many at most.
+
+    `is_code`: loops or text. `lasts`: what all primitives of a program have in common.
+    """
 
     def keep(function: Callable[..., Result]) -> _lru_cache_wrapper[Result]:
         wrapper = lru_cache(maxsize=most)(function)
         _functions.append(wrapper)
         if is_code:
             _code_functions.append(wrapper)
+        if not lasts:
+            _functions_of_primitives.append(wrapper)
         return wrapper
 
     return keep
 
 
+class _Build:
+    """A build under way; `has_own`: the program that it compiles counts as another one."""
+
+    def __init__(self, has_own: bool) -> None:
+        self.has_own = has_own
+
+
 @contextmanager
-def results_for_one_build() -> Iterator[None]:
+def results_for_one_build(*, around_program: bool = False) -> Iterator[None]:
     """Drop the results of all such functions at the end; also a decorator.
 
-    Where one is inside of another, or in another thread, it is at the end of the last.
+    Where one is inside of another, or in another thread, it is at the end of the last. With
+    `around_program` the one inside, of a program, is the same build, not one of several in turn.
     """
-    own = object()
+    own = _Build(around_program)
     with _lock:
         if not _builds:
             _collect_rarely()
@@ -87,11 +102,11 @@ def code_for_one_round() -> Iterator[None]:
         _drop(_code_functions)
 
 
-def code_is_written() -> None:
-    """Drop the results that are code, but where builds in turn may have it in common."""
+def primitive_is_written() -> None:
+    """Drop what was found for a primitive, but where builds in turn may have it in common."""
     with _lock:
-        if len(_builds) == 1:
-            _drop(_code_functions)
+        if sum(not each.has_own for each in _builds) == 1:
+            _drop(_functions_of_primitives)
 
 
 def _collect_rarely() -> None:

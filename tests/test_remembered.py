@@ -1,17 +1,21 @@
 import gc
 import weakref
+from contextlib import nullcontext
 
 import pytest
 
+from relay_tune.building import primitives
 from relay_tune.building.build import build
 from relay_tune.ir.parser.parse import parse
 from relay_tune.remembered import (
     RARE_COLLECTIONS,
     code_for_one_round,
+    primitive_is_written,
     remembered,
     results_for_one_build,
 )
 from relay_tune.schedule.nests.nest import Nest
+from relay_tune.tensor.walk import sub_expressions
 
 
 class Thing:
@@ -55,6 +59,46 @@ def test_code_is_kept_for_one_round() -> None:
         assert calls == ["estimate 1", "text 1", "text 1"]
         text(2)
     assert text(2) == "2" and calls[-2:] == ["text 2", "text 2"]
+
+
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_what_was_found_for_a_primitive_goes_where_builds_are_not_in_turn(in_turn: bool) -> None:
+    calls = []
+
+    @remembered(10)
+    def estimate(x: int) -> int:
+        calls.append(f"estimate {x}")
+        return x
+
+    @remembered(10, lasts=True)
+    def kind(x: int) -> int:
+        calls.append(f"kind {x}")
+        return x
+
+    with results_for_one_build() if in_turn else nullcontext():
+        for _ in range(2):
+            with results_for_one_build(around_program=True), results_for_one_build():
+                for _ in range(2):
+                    assert estimate(1) == kind(1)
+                    primitive_is_written()
+    if in_turn:
+        assert calls == ["estimate 1", "kind 1"]
+    else:
+        assert calls == 2 * ["estimate 1", "kind 1", "estimate 1"]
+
+
+def test_a_build_drops_what_it_found_for_each_primitive(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = []
+    written = primitives.primitive_is_written
+
+    def counted() -> None:
+        written()
+        kept.append(sub_expressions.cache_info().currsize)
+
+    monkeypatch.setattr(primitives, "primitive_is_written", counted)
+    text = "def @main(%x: Tensor[(4, 8), float32]) { nn.softmax(nn.dense(%x, %x)) }"
+    build(parse(f'#[version = "0.0.5"]\n{text}'), threads=1)
+    assert set(kept) == {0}
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ class _Compilation:
         """The program with its recurrences in so many segments."""
         passes = replace(self.passes, segments=segments)
         with (
-            results_for_one_build(),
+            results_for_one_build(around_program=True),
             BuildWorkers(self.target, self.defaults) as workers,
             Compiling(self.target, workers) as compiling,
         ):

@@ -47,7 +47,7 @@ from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key, primitive_title
 from relay_tune.op.spaced_inputs import spaced_inputs
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.remembered import code_is_written, remembered
+from relay_tune.remembered import primitive_is_written, remembered
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan, plan_program
@@ -125,7 +125,7 @@ def _is_plain(primitive: Primitive) -> bool:
     return primitive.open is None and primitive.plan is None and primitive.schedule is None
 
 
-@remembered(4)
+@remembered(4, lasts=True)
 def kept_kernels(target: Target, threads: int, choose: ChooseSchedule | None) -> KeptKernels:
     """The kernels of the builds with one way to choose schedules."""
     return KeptKernels()
@@ -348,5 +348,5 @@ def compiled_primitives(
         objects[digest] = (compiling if pool is None else pool).submit(code.text)
         codes[digest] = replace(code, text="")
         kept.keep(primitive, codes[digest], objects[digest])
-        code_is_written()
+        primitive_is_written()
     return {digest: codes[digest] for digest in primitives}, [objects[d] for d in primitives]

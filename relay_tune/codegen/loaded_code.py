@@ -88,7 +88,7 @@ def _compiler_runtime(images: Sequence[bytes]) -> list[bytes]:
     return [_runtime_object(missing)] if missing else []
 
 
-@remembered(16)
+@remembered(16, lasts=True)
 def _runtime_object(names: frozenset[str]) -> bytes:
     target = native_target()
     return compile_text(compiler_runtime_text(target.triple, names, is_weak=True), target)

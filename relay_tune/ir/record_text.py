@@ -16,7 +16,7 @@ def text_of_record(record: Attributes | None) -> str:
     return ", ".join(record_texts(record))
 
 
-@remembered(1024)
+@remembered(1024, lasts=True)
 def record_of_text(operator: Operator, text: str) -> Attributes:
     """The attributes of a call of an operator, given as text; raises ParseError."""
     cursor = Cursor(Source(f"{text})", f"attributes of {operator.name}"))

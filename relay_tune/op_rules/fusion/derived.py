@@ -35,7 +35,7 @@ def _kind(call: Call) -> FusionKind:
     return _kind_of(call.callee, call.attributes, known, call.type)
 
 
-@remembered(1024)
+@remembered(1024, lasts=True)
 def _kind_of(
     operator: Operator,
     attributes: DerivedAttributes,

@@ -99,7 +99,7 @@ def decided_inputs(derived: Call) -> Sequence[int]:
     return _decided(derived.callee, derived.attributes, groups, derived.type)
 
 
-@remembered(1024)
+@remembered(1024, lasts=True)
 def _decided(
     operator: Operator,
     attributes: DerivedAttributes,
