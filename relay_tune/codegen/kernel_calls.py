@@ -69,7 +69,7 @@ class KernelChoice:
 
 
 Calls = Sequence[KernelCall | KernelChoice]
-"""What is called one after the other."""
+"""Calls in the order in which a run makes them."""
 
 
 def single_calls(calls: Calls) -> Iterator[KernelCall]:
@@ -134,7 +134,7 @@ def bytes_read(calls: Calls) -> int:
 
 
 def sweeps_of(calls: Calls) -> Iterator[Sweep]:
-    """What each single call reads; a run meets one of several alternatives, the first counts."""
+    """The weights that each single call reads; of several alternatives the first counts."""
     for number, call in enumerate(calls):
         if isinstance(call, KernelCall):
             yield Sweep(call.swept, call.own, call.read)

@@ -1,4 +1,4 @@
-"""What is reached from some items by going on to others, each item once."""
+"""Reachability: the items that follow some items, directly or not, each once."""
 
 from __future__ import annotations
 

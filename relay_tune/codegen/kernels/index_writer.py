@@ -165,7 +165,7 @@ class IndexWriter:
         return plain + parts[0].scale(found.factor), shape
 
     def _repeated_form(self, index: Scalar) -> Repeated | None:
-        """What is repeated in an index over its axes; found once for each index."""
+        """The repeated form of an index over its axes; found once for each index."""
         if index not in self._repetitions:
             self._repetitions[index] = repeated_form(index)
         return self._repetitions[index]

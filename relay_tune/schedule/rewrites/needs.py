@@ -1,4 +1,4 @@
-"""What a machine has to have for an algorithm to run on it."""
+"""Requirements of algorithms on the machine that runs them."""
 
 from __future__ import annotations
 
