@@ -13,6 +13,7 @@ class ArithmeticLoop:
 
     Attributes:
         dtype: the element type of the factors.
+        lanes: of the accumulator.
         operations: arithmetic operations of one instruction; a multiply-add of one element is two.
         sum_type: LLVM's type of the accumulator.
         factor_type: LLVM's type of both factors.
@@ -20,15 +21,19 @@ class ArithmeticLoop:
         is_sum_first: whether the accumulator is its first argument, and not its last.
         accumulates: whether it adds to the accumulator; else one of its factors is that, so that
             each step has to do it again, and an addition follows.
+        pair_sums: what makes, of the factors, those of `instruction`, beside factors of one; empty
+            where that multiplies them itself.
     """
 
     dtype: str
+    lanes: int
     operations: int
     sum_type: str
     factor_type: str
     instruction: str
     is_sum_first: bool = True
     accumulates: bool = True
+    pair_sums: str = ""
 
     @property
     def symbol(self) -> str:
@@ -41,7 +46,13 @@ def arithmetic_loops(target: Target) -> tuple[ArithmeticLoop, ...]:
     lanes = target.lanes("float32")
     found = [
         ArithmeticLoop(
-            "float32", 2 * lanes, _float(lanes), _float(lanes), f"llvm.fmuladd.v{lanes}f32", False
+            "float32",
+            lanes,
+            2 * lanes,
+            _float(lanes),
+            _float(lanes),
+            f"llvm.fmuladd.v{lanes}f32",
+            False,
         )
     ]
     for each in target.dot_products:
@@ -50,11 +61,13 @@ def arithmetic_loops(target: Target) -> tuple[ArithmeticLoop, ...]:
             found.append(
                 ArithmeticLoop(
                     each.dtype,
+                    lanes,
                     2 * each.steps * lanes,
                     each.sum_type,
                     each.factor_type,
                     each.instruction,
                     accumulates=each.accumulates,
+                    pair_sums=each.pair_sums,
                 )
             )
     return tuple(found)
@@ -63,16 +76,13 @@ def arithmetic_loops(target: Target) -> tuple[ArithmeticLoop, ...]:
 def arithmetic_text(loop: ArithmeticLoop, target: Target) -> str:
     """The LLVM module of a loop."""
     total, factor = loop.sum_type, loop.factor_type
-    types = [factor, factor]
-    if loop.accumulates:
-        types.insert(0 if loop.is_sum_first else 2, total)
     sums, steps = [], []
     for n in range(CHAINS):
         sums.append(f"  %sum{n} = phi {total} [ zeroinitializer, %entry ], [ %next{n}, %loop ]")
         steps += _step(loop, n)
     lines = [
         f'target triple = "{target.triple}"',
-        f"declare {total} @{loop.instruction}({', '.join(types)})",
+        *_declarations(loop),
         *loop_entry(loop.symbol),
         f"  %factor = load {factor}, ptr %buffer, align 4",
         "  br label %loop",
@@ -91,6 +101,21 @@ def arithmetic_text(loop: ArithmeticLoop, target: Target) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _declarations(loop: ArithmeticLoop) -> list[str]:
+    """Those of the intrinsic functions that it calls."""
+    total, factor = loop.sum_type, loop.factor_type
+    if loop.pair_sums:
+        half = half_type(loop.lanes)
+        return [
+            f"declare {half} @{loop.pair_sums}({factor}, {factor})",
+            f"declare {total} @{loop.instruction}({half}, {half})",
+        ]
+    types = [factor, factor]
+    if loop.accumulates:
+        types.insert(0 if loop.is_sum_first else 2, total)
+    return [f"declare {total} @{loop.instruction}({', '.join(types)})"]
+
+
 def _step(loop: ArithmeticLoop, chain: int) -> list[str]:
     """One operation of a chain."""
     total, factor = loop.sum_type, loop.factor_type
@@ -100,11 +125,22 @@ def _step(loop: ArithmeticLoop, chain: int) -> list[str]:
         called = f"call {total} @{loop.instruction}({', '.join(arguments)})"
         return [f"  %next{chain} = {called}"]
     arguments[0] = f"{factor} %from{chain}"
+    lines = [f"  %from{chain} = bitcast {total} %sum{chain} to {factor}"]
+    if loop.pair_sums:
+        half = half_type(loop.lanes)
+        ones = ", ".join(2 * loop.lanes * ["i16 1"])
+        lines.append(f"  %pairs{chain} = call {half} @{loop.pair_sums}({', '.join(arguments)})")
+        arguments = [f"{half} %pairs{chain}", f"{half} <{ones}>"]
     return [
-        f"  %from{chain} = bitcast {total} %sum{chain} to {factor}",
+        *lines,
         f"  %product{chain} = call {total} @{loop.instruction}({', '.join(arguments)})",
         f"  %next{chain} = add {total} %sum{chain}, %product{chain}",
     ]
+
+
+def half_type(lanes: int) -> str:
+    """LLVM's type of the sums of two products in 16 bits, for sums of so many lanes."""
+    return f"<{2 * lanes} x i16>"
 
 
 def _float(lanes: int) -> str:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -141,6 +141,7 @@ def _general_machine(target: Target) -> Machine:
     for each in target.dot_products:
         if each.pattern and not target.cpu.startswith(each.slow_cpus):
             words.setdefault(each.pattern.name, each)
+    words = {name: each for name, each in words.items() if _is_wanted(each, words)}
     lookups = {each.dtype: each.lanes for each in target.lookups}
     return Machine(
         vectors,
@@ -148,10 +149,16 @@ def _general_machine(target: Target) -> Machine:
         target.intrinsics,
         coefficients,
         tuple(words),
-        tuple(name for name, each in words.items() if each.is_added_apart),
+        tuple((name, each.in_steps) for name, each in words.items() if each.in_steps),
         lookups.get("float32", 1).bit_length() - 1,
         "int8" in lookups,
     )
+
+
+def _is_wanted(dot_product: DotProduct, words: Collection[str]) -> bool:
+    """Whether no other one does the same with any elements."""
+    pattern = dot_product.pattern
+    return pattern is not None and pattern.general not in words
 
 
 @cache

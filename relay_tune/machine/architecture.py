@@ -14,6 +14,7 @@ from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.linking import Linking
 from relay_tune.machine.pattern import WORD_BITS, WordPattern
 from relay_tune.machine.permission import Permission
+from relay_tune.machine.word_steps import WordSteps
 from relay_tune.quick_dataclass import dataclass
 
 
@@ -52,8 +53,10 @@ class DotProduct:
         fixed: a callee in LLVM IR that gives back such sums, so that LLVM leaves the order of
             additions alone; empty where that is not needed.
         mnemonic: its name in assembly, which profiles show; they show `dtype` where it is empty.
-        is_added_apart: whether that addition is an instruction of machine code, too, which takes
-            products from a register.
+        in_steps: what it takes as machine code where it is several instructions there.
+        pair_sums: the intrinsic function of LLVM that makes sums of two products in 16 bits of
+            the factors, of which `instruction` then adds up two with factors of one; empty where
+            that multiplies the factors themselves.
         slow_cpus: beginnings of the names of processors that split it into many steps, so that
             fused multiply-adds of floats are faster.
     """
@@ -69,8 +72,9 @@ class DotProduct:
     accumulates: bool = True
     fixed: str = ""
     mnemonic: str = ""
-    is_added_apart: bool = False
+    in_steps: WordSteps | None = None
     slow_cpus: tuple[str, ...] = ()
+    pair_sums: str = ""
 
     @property
     def lanes(self) -> int:

@@ -9,6 +9,7 @@ from math import inf
 from relay_tune.machine.coefficients import MEASURED_ON_SERVERS, Coefficients
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.pattern import INTEGER_PATTERNS, TilePattern
+from relay_tune.machine.word_steps import JOINED, WordSteps
 from relay_tune.quick_dataclass import dataclass
 
 LINE_BYTES = 64
@@ -99,7 +100,7 @@ class Machine:
         intrinsics: its instructions on tiles, with the cycles that they take.
         coefficients: what else the cost of a schedule is made of.
         dot_products: the operations on words that it computes as fast as a fused multiply-add.
-        added_apart: those of them whose products another instruction adds to a sum.
+        in_steps: what those of them take that are several instructions.
         lookup_bits: numbers of so many bits become floats by one instruction; 0 if none do.
         looks_up_bytes: whether it looks up bytes in tables that registers hold.
     """
@@ -109,7 +110,7 @@ class Machine:
     intrinsics: tuple[Intrinsic, ...] = ()
     coefficients: Coefficients = MEASURED_ON_SERVERS
     dot_products: tuple[str, ...] = ()
-    added_apart: tuple[str, ...] = ()
+    in_steps: tuple[tuple[str, WordSteps], ...] = ()
     lookup_bits: int = 0
     looks_up_bytes: bool = False
     _hash: int = field(init=False, repr=False, compare=False)
@@ -128,8 +129,12 @@ class Machine:
     @property
     def _fields(self) -> tuple[object, ...]:
         known = self.vectors, self.memories, self.intrinsics, self.coefficients
-        words = self.dot_products, self.added_apart
+        words = self.dot_products, self.in_steps
         return *known, *words, self.lookup_bits, self.looks_up_bytes
+
+    def steps_of(self, operation: str) -> WordSteps:
+        """What an operation takes for a vector: one instruction, if nothing else is known."""
+        return next((steps for name, steps in self.in_steps if name == operation), JOINED)
 
     @property
     def multiplies_words(self) -> bool:

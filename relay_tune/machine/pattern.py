@@ -132,6 +132,9 @@ class WordPattern:
         right: that of the right one.
         bits: of an element.
         result: the dtype of the sum.
+        most_pair: what the elements of each half of a right word, those of one sign, may add up to;
+            0 if any may stand there.
+        general: the name of the pattern with any elements there.
     """
 
     name: str
@@ -139,6 +142,8 @@ class WordPattern:
     right: str
     bits: int
     result: str = "int32"
+    most_pair: int = 0
+    general: str = ""
 
     @property
     def group(self) -> int:
@@ -156,10 +161,15 @@ WORD_BITS = 32
 UNSIGNED_BY_SIGNED = WordPattern("dot_u8s8", "uint8", "int8", 8)
 SIGNED_BYTES = WordPattern("dot_s8s8", "int8", "int8", 8)
 UNSIGNED_BYTES = WordPattern("dot_u8u8", "uint8", "uint8", 8)
+BOUNDED_BYTES = WordPattern(
+    "dot_u8s8_bounded", "uint8", "int8", 8, most_pair=128, general=UNSIGNED_BY_SIGNED.name
+)
+"""Two products add up to at most 128 * 255, which an int16 holds."""
+
 PAIRS = WordPattern("dot_s16s16", "int16", "int16", 16)
 BFLOAT16_WORDS = WordPattern("dot_b16b16", "bfloat16", "bfloat16", 16, "float32")
 
-INTEGER_PATTERNS = (UNSIGNED_BY_SIGNED, SIGNED_BYTES, UNSIGNED_BYTES, PAIRS)
+INTEGER_PATTERNS = (UNSIGNED_BY_SIGNED, SIGNED_BYTES, UNSIGNED_BYTES, BOUNDED_BYTES, PAIRS)
 
 WORD_PATTERNS = (*INTEGER_PATTERNS, BFLOAT16_WORDS)
 """Those that algorithms bring sums of products to."""

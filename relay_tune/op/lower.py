@@ -28,6 +28,7 @@ from relay_tune.ir.known_type import known_type
 from relay_tune.ir.operator import Composition, Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type, unflatten
+from relay_tune.op.bounded_constants import bounded_dimensions, constants_of
 from relay_tune.op.decisive import is_decisive
 from relay_tune.op.elements import integer_shape
 from relay_tune.op.spaced_inputs import room_symbol, spaced_inputs
@@ -60,7 +61,9 @@ def lower_function(
     for param in function.params:
         lowering.add_parameter(param)
     program = lowering.program(flatten_value(lowering.run(function.body)))
-    return replace(program, is_decisive=True) if is_decisive(function) else program
+    return replace(
+        program, is_decisive=is_decisive(function), bounded=lowering.bounded_tensors(function)
+    )
 
 
 def lower_sizes(function: Function, sizes: Mapping[str, int] = NO_SIZES) -> TensorProgram:
@@ -163,6 +166,17 @@ class _Lowering:
         results = tuple(outputs)
         data_type = self._data_type(results) if self.other_factors else ""
         return TensorProgram(tuple(self.inputs), results, tuple(self.constants), data_type)
+
+    def bounded_tensors(self, function: Function) -> frozenset[tuple[Tensor, int]]:
+        """Constants of a lowered primitive with dimensions along which pairs add up to little."""
+        listed = bounded_dimensions(function)
+        constants = constants_of(function) if listed else []
+        found: list[tuple[Tensor, int]] = []
+        for number, dimension in listed:
+            tensor = self.values[constants[number]]
+            assert isinstance(tensor, Tensor)
+            found.append((tensor, dimension))
+        return frozenset(found)
 
     def _data_type(self, outputs: Sequence[Tensor]) -> str:
         """The type that all products let their data be rounded to; empty where they differ."""

@@ -35,6 +35,7 @@ from relay_tune.ir.known_type import known_type
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.op.bounded_constants import bounded_dimensions
 from relay_tune.op.decisive import is_decisive
 from relay_tune.op.logical_shape import Shape, logical_shape
 from relay_tune.op.spaced_inputs import spaced_inputs
@@ -110,8 +111,9 @@ def canonical_text(function: Function) -> str:
             names[node] = f"v{len(names)}"
             lines.append(f"{names[node]} = {_node_text(node, names)}")
     spaced = [f" p{position} spaced along {n}" for position, n in spaced_inputs(function).items()]
-    decisive = " decisive" if is_decisive(function) else ""
-    lines.append(f"return {names[function.body]}{''.join(spaced)}{decisive}")
+    bounded = [f" constant {n} bounded along {d}" for n, d in bounded_dimensions(function)]
+    decisive = [" decisive"] if is_decisive(function) else []
+    lines.append(f"return {names[function.body]}{''.join((*spaced, *bounded, *decisive))}")
     return "\n".join(lines)
 
 

@@ -19,6 +19,8 @@ class TensorProgram:
         constants: tensors of known content that the outputs also depend on.
         data_type: the type that all of its products may round their data to, scaled; empty where
             data keep their digits.
+        bounded: constants of bytes with dimensions along which each pair of neighbours that begins
+            with an even number adds up to little (`relay_tune.op.bounded_constants`).
         is_decisive: whether conditions of derivatives depend on the results, so that these round as
             direct sums do.
     """
@@ -27,6 +29,7 @@ class TensorProgram:
     outputs: tuple[Tensor, ...]
     constants: tuple[tuple[Input, ConstantData], ...]
     data_type: str = ""
+    bounded: frozenset[tuple[Tensor, int]] = frozenset()
     is_decisive: bool = False
 
     def constant_arrays(self) -> dict[Tensor, Array]:

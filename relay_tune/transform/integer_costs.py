@@ -10,6 +10,7 @@ from relay_tune.ir.expr import Call, Constant, Expr, Var
 from relay_tune.ir.operator import FusionKind, Operator, RelationError
 from relay_tune.ir.types import TensorType
 from relay_tune.machine.machine import Machine
+from relay_tune.op.bounded_constants import has_small_elements
 from relay_tune.op_rules.fold.table import LAYERS
 from relay_tune.op_rules.matching import (
     example_type,
@@ -45,16 +46,22 @@ class IntegerCosts:
         if product is None:
             return True
         try:
-            is_constant = isinstance(product.arguments[1], Constant)
+            factor = product.arguments[1]
+            is_constant = isinstance(factor, Constant)
             weights = ("int8", "float32") if is_constant else (None, None)
-            cycles = self._cycles(product, weights[0])
+            are_small = isinstance(factor, Constant) and has_small_elements(factor.data)
+            cycles = self._cycles(product, weights[0], are_small=are_small)
             return cycles < self._cycles(layer, weights[1], below=cycles)
         except RelationError:  # the example's sizes are none that the windows fit in
             return False
 
-    def _cycles(self, layer: Call, weight: str | None, below: float = inf) -> float:
+    def _cycles(
+        self, layer: Call, weight: str | None, below: float = inf, *, are_small: bool = False
+    ) -> float:
         params, body = _sample(layer, weight)
-        return kernel_cycles(params, body, self.machine, self.accuracy, below)
+        return kernel_cycles(
+            params, body, self.machine, self.accuracy, below, constants_are_bounded=are_small
+        )
 
 
 def _product(layer: Call, found: Affine) -> Call | None:

@@ -3,7 +3,7 @@
 The text of a list is read by `relay_tune.transform.pipeline_text`.
 
 >>> [step.name for step in default_pipeline().passes][-1]
-'keep_in_bfloat16'
+'bound_constants'
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from relay_tune.ir.module import Module
 from relay_tune.machine.machine import Machine
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.transform.bound_constants import BoundConstants
 from relay_tune.transform.branches.divide_products import DivideProducts
 from relay_tune.transform.branches.repeat_slices import RepeatSlices
 from relay_tune.transform.branches.sink_bindings import SinkBindings
@@ -179,6 +180,7 @@ STANDARD_PASSES: tuple[PassClass, ...] = (
     RecomputeElementwise,
     KeepDecisions,
     KeepInBfloat16,
+    BoundConstants,
 )
 """The passes of builds, in order."""
 

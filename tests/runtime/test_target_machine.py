@@ -6,6 +6,7 @@ import pytest
 
 from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
+from relay_tune.machine.word_steps import WordSteps
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.target_machine import machine_of, measured_machine
 from tests.schedule.machines import core
@@ -45,19 +46,33 @@ def test_limits_of_too_few_caches_are_not_used(caches: int) -> None:
 
 def test_targets_that_are_named_have_general_figures() -> None:
     assert machine_of(HASWELL) == machine_of(HASWELL, limits())
-    pairs = ("dot_s16s16",)
-    known = replace(core(32, 16), dot_products=pairs, added_apart=pairs, lookup_bits=3)
+    steps = (("dot_s16s16", WordSteps(2, 1)), ("dot_u8s8_bounded", WordSteps(3, 2)))
+    words = tuple(name for name, _ in steps)
+    known = replace(core(32, 16), dot_products=words, in_steps=steps, lookup_bits=3)
     assert machine_of(HASWELL) == known
 
 
 @pytest.mark.parametrize(
-    ("cpu", "apart"),
-    [("skylake-avx512", ("dot_s16s16",)), ("cascadelake", ()), ("alderlake", ()), ("znver4", ())],
+    ("cpu", "in_steps"),
+    [
+        ("skylake-avx512", ("dot_s16s16", "dot_u8s8_bounded")),
+        ("cascadelake", ()),
+        ("alderlake", ()),
+        ("znver4", ()),
+    ],
 )
-def test_pairs_are_added_apart_where_no_instruction_does_both(
-    cpu: str, apart: tuple[str, ...]
+def test_words_take_several_instructions_where_no_instruction_does_all(
+    cpu: str, in_steps: tuple[str, ...]
 ) -> None:
-    assert machine_of(parse_target(f"x86_64-linux-gnu:{cpu}")).added_apart == apart
+    machine = machine_of(parse_target(f"x86_64-linux-gnu:{cpu}"))
+    assert tuple(name for name, _ in machine.in_steps) == in_steps
+    assert set(in_steps) <= set(machine.dot_products)
+
+
+@pytest.mark.parametrize(("cpu", "is_wanted"), [("haswell", True), ("cascadelake", False)])
+def test_bytes_are_bounded_where_no_instruction_takes_any(cpu: str, is_wanted: bool) -> None:
+    words = machine_of(parse_target(f"x86_64-linux-gnu:{cpu}")).dot_products
+    assert ("dot_u8s8_bounded" in words) is is_wanted
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,11 @@ def _instruction(
     if known.accumulates:
         arguments.insert(0, f"{total} {a.number(0) if addend is None else addend}")
         types.insert(0, total)
+    if known.pair_sums:
+        half = f"<{2 * known.lanes} x i16>"
+        sums = a.writer.call(half, known.pair_sums, ", ".join(arguments), ", ".join(types))
+        ones = ", ".join(2 * known.lanes * ["i16 1"])
+        arguments, types = [f"{half} {sums}", f"{half} <{ones}>"], [half, half]
     found = a.writer.call(total, known.instruction, ", ".join(arguments), ", ".join(types))
     if known.accumulates or addend is None:
         return found

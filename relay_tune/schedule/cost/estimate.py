@@ -18,10 +18,10 @@ from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.schedule.cost.conversions import own_sums, step_operations
 from relay_tune.schedule.cost.load_count import BodyLoads, body_loads, load_count
 from relay_tune.schedule.cost.register_use import (
-    is_added_apart,
     operands_in_use,
     register_use,
     with_shuffles,
+    word_steps,
 )
 from relay_tune.schedule.cost.terms import memory_cycles
 from relay_tune.schedule.cost.tile import Tile, neighbours, tile_of, tile_variants
@@ -157,11 +157,14 @@ def _tile_cycles(tile: Tile) -> float:
         return tile_cycles(analysis.match, tile.extents, tile.machine, row, is_near)
     body = body_loads(tile)
     loaded = body.shared / body.together * (choice.unroll if by_lanes else 1)
-    apart = is_added_apart(tile)
-    operands, reloaded, spilled = operands_in_use(body, vectors + apart, tile.machine)
+    words = word_steps(tile)
+    operands, reloaded, spilled = operands_in_use(body, vectors + words.registers, tile.machine)
     loaded += reloaded
-    spilled += max(0, vectors * analysis.near.siblings + operands + apart - unit.registers)
-    arithmetic = step_operations(tile) / unit.fused_per_cycle
+    spilled += max(
+        0, vectors * analysis.near.siblings + operands + words.registers - unit.registers
+    )
+    further = vectors * (words.instructions * known.word_instruction - 1)
+    arithmetic = (step_operations(tile) + max(further, 0.0)) / unit.fused_per_cycle
     if body.shuffled:
         arithmetic = with_shuffles(arithmetic, body, vectors, tile.machine)
     latency = unit.latency / max(own_sums(tile), 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from relay_tune.machine.machine import LINE_BYTES, Machine
+from relay_tune.machine.word_steps import JOINED, WordSteps
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
@@ -37,28 +38,28 @@ def register_use(tile: Tile) -> RegisterUse:
         return _tile_use(analysis.match, tile.choice, tile.machine)
     held = accumulators(tile)
     body = body_loads(tile)
-    apart = is_added_apart(tile)
-    in_use, _, _ = operands_in_use(body, tile.vectors + apart, tile.machine)
+    steps = word_steps(tile)
+    in_use, _, _ = operands_in_use(body, tile.vectors + steps.registers, tile.machine)
     reduces = analysis.nest.body is not None
     own = step_operations(tile) if reduces else tile.vectors * analysis.result_operations
     operations = max(own, 1.0)
     loaded = sum(body.counts) or load_count(analysis.result_accesses, tile)
-    written = operations + loaded + apart * tile.vectors
+    written = operations + loaded + (steps.instructions - 1) * tile.vectors
     code = int(written * max(tile.choice.unroll, 1))
     most = int(body.values) if body.slides else in_use
-    taken = held + 1 + apart
+    taken = held + 1 + steps.registers
     return RegisterUse(held, taken + in_use, taken + most, code, loaded / operations)
 
 
-def is_added_apart(tile: Tile) -> bool:
-    """Whether a step has products that another instruction adds to the sums.
+def word_steps(tile: Tile) -> WordSteps:
+    """What the products of a step take for each vector beside a multiply-add.
 
-    That takes an instruction more for each vector, and one register for a product: with 16
-    registers there is none for tiles of 12 sums and four operands (4x24), which then wait for
-    memory. On an AMD Zen 3 (VPMADDWD), 128x768x3072 took 1.12 times as long with them as with 6x16.
+    An addition by itself takes a register for a product: with 16 registers there is none for tiles
+    of 12 sums and four operands (4x24), which then wait for memory. On an AMD Zen 3 (VPMADDWD),
+    128x768x3072 took 1.12 times as long with them as with 6x16.
     """
     body = tile.analysis.nest.body
-    return isinstance(body, Binary) and body.operation in tile.machine.added_apart
+    return tile.machine.steps_of(body.operation) if isinstance(body, Binary) else JOINED
 
 
 def _tile_use(match: IntrinsicMatch, choice: TileChoice, machine: Machine) -> RegisterUse:

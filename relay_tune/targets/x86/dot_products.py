@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from relay_tune.machine.architecture import DotProduct
-from relay_tune.machine.pattern import BFLOAT16_WORDS, PAIRS, UNSIGNED_BY_SIGNED
+from relay_tune.machine.pattern import (
+    BFLOAT16_WORDS,
+    BOUNDED_BYTES,
+    PAIRS,
+    UNSIGNED_BY_SIGNED,
+)
+from relay_tune.machine.word_steps import WordSteps
 
 _FIXED = 'asm "", "=v,0"'
 """No instruction. LLVM 22 adds up the products of several steps before it adds them to a sum: that
 is a shorter chain, but takes more registers than there are."""
 
 _WIDE, _HALF = "llvm.x86.avx512.pmaddw.d.512", "llvm.x86.avx2.pmadd.wd"
+_QUARTER = "llvm.x86.sse2.pmadd.wd"
 
 
 def _bytes_in_fours(bits: int, *features: str) -> DotProduct:
@@ -24,6 +31,28 @@ def _bytes_in_fours(bits: int, *features: str) -> DotProduct:
         vector_bits=bits,
         pattern=UNSIGNED_BY_SIGNED,
         mnemonic="vpdpbusd",
+    )
+
+
+def _bounded_bytes(bits: int, pair_sums: str, pairs: str, *features: str) -> DotProduct:
+    """VPMADDUBSW, whose sums of two saturate, VPMADDWD with ones, and an addition.
+
+    It multiplies twice as many elements as VPMADDWD does of int16, in three instructions for two.
+    """
+    return DotProduct(
+        dtype="int8",
+        sum_type=f"<{bits // 32} x i32>",
+        factor_type=f"<{bits // 8} x i8>",
+        instruction=pairs,
+        steps=4,
+        features=features,
+        vector_bits=bits,
+        pattern=BOUNDED_BYTES,
+        accumulates=False,
+        fixed=_FIXED,
+        mnemonic="vpmaddubsw",
+        in_steps=WordSteps(instructions=3, registers=2),
+        pair_sums=pair_sums,
     )
 
 
@@ -44,7 +73,7 @@ def _pairs(bits: int, instruction: str, *features: str, mnemonic: str = _APART) 
         accumulates=False,
         fixed=_FIXED,
         mnemonic=mnemonic,
-        is_added_apart=mnemonic == _APART,
+        in_steps=WordSteps(instructions=2, registers=1) if mnemonic == _APART else None,
     )
 
 
@@ -82,6 +111,9 @@ DOT_PRODUCTS = (
     _pairs(256, _HALF, "avx512vnni", "avx512vl", mnemonic=_JOINED),
     _pairs(256, _HALF, "avxvnni", mnemonic=_JOINED),
     _pairs(256, _HALF, "avx2"),
-    _pairs(128, "llvm.x86.sse2.pmadd.wd"),
+    _pairs(128, _QUARTER),
+    _bounded_bytes(512, "llvm.x86.avx512.pmaddubs.w.512", _WIDE, "avx512bw"),
+    _bounded_bytes(256, "llvm.x86.avx2.pmadd.ub.sw", _HALF, "avx2"),
+    _bounded_bytes(128, "llvm.x86.ssse3.pmadd.ub.sw.128", _QUARTER, "ssse3"),
 )
 """The first that a processor has is used."""

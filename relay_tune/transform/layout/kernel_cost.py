@@ -6,6 +6,7 @@ from math import inf
 
 from relay_tune.ir.expr import Expr, Function, Var
 from relay_tune.machine.machine import Machine
+from relay_tune.op.bounded_constants import with_bounded_dimensions
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import primitive_key
 from relay_tune.schedule.accuracy import Accuracy
@@ -24,14 +25,19 @@ def kernel_cycles(
     machine: Machine,
     accuracy: Accuracy,
     below: float = inf,
+    *,
+    constants_are_bounded: bool = False,
 ) -> float:
     """Cycles of one core for a typed body, under the best schedule of any allowed algorithm.
 
     Groups of nests are left out: they are the same in all layouts. `inf` where bounds alone say
-    that these are not fewer than `below`, which spares the search.
+    that these are not fewer than `below`, which spares the search. Constants stand for others,
+    which may be small ones (`relay_tune.op.bounded_constants`).
     Raises BuildError where a shape is not static.
     """
     function = Function(params, body)
+    if constants_are_bounded:
+        function = with_bounded_dimensions(function)
     key = (primitive_key(function).digest, machine, accuracy)
     known = _known.get(key)
     if known is not None:

@@ -50,10 +50,20 @@ def words(dtype: str, seed: int) -> np.ndarray:
     return rng.choice(ends, 4 * COUNT // info.dtype.itemsize).view(np.int32)
 
 
+def right_words(pattern: WordPattern) -> np.ndarray:
+    """Right words of elements at the ends of what a pattern allows."""
+    most = pattern.most_pair
+    if not most:
+        return words(pattern.right, 2)
+    ends = [(most // 2, most // 2), (most - 1, 1), (-most, 0), (-most, most - 1), (-1, 1 - most)]
+    pairs = np.random.default_rng(2).choice(np.array(ends, pattern.right), 2 * COUNT)
+    return pairs.reshape(-1).view(np.int32)
+
+
 @pytest.mark.parametrize("pattern", INTEGER_PATTERNS, ids=lambda each: each.name)
 @pytest.mark.parametrize("lanes", [0, 2, 8, 16])
 def test_they_wrap_around_and_saturate_nowhere(pattern: WordPattern, lanes: int) -> None:
-    x, w = words(pattern.left, 1), words(pattern.right, 2)
+    x, w = words(pattern.left, 1), right_words(pattern)
     y = np.random.default_rng(3).integers(-(2**31), 2**31, COUNT).astype(np.int32)
     for adds in (True, False):
         expected = (dots(pattern, x, w) + y * adds).astype(np.int32)
@@ -112,6 +122,9 @@ def _bfloat_sums(
         ("x86_64-linux-gnu", 4, "dot_s16s16", "pmaddwd"),
         ("x86_64-linux-gnu:haswell", 8, "dot_s16s16", "vpmaddwd"),
         ("x86_64-linux-gnu:skylake-avx512", 16, "dot_s16s16", "vpmaddwd"),
+        ("x86_64-linux-gnu:nehalem", 4, "dot_u8s8_bounded", "pmaddubsw"),
+        ("x86_64-linux-gnu:haswell", 8, "dot_u8s8_bounded", "vpmaddubsw"),
+        ("x86_64-linux-gnu:skylake-avx512", 16, "dot_u8s8_bounded", "vpmaddubsw"),
         ("x86_64-linux-gnu:cascadelake", 16, "dot_s16s16", "vpdpwssd"),
         ("x86_64-linux-gnu:cascadelake", 16, "dot_u8s8", "vpdpbusd"),
         ("x86_64-linux-gnu:sapphirerapids", 8, "dot_u8s8", "vpdpbusd"),

@@ -81,7 +81,7 @@ def use_of(rows: int, columns: int, machine: Machine) -> RegisterUse:
 
 
 def test_products_that_are_added_apart_take_a_register_and_an_instruction() -> None:
-    joined = replace(HASWELL, added_apart=())
+    joined = replace(HASWELL, in_steps=())
     wide, tall = use_of(4, 24, HASWELL), use_of(6, 16, HASWELL)
     assert (wide.registers, use_of(4, 24, joined).registers) == (17, 16)
     assert (tall.registers, use_of(6, 16, joined).registers) == (16, 15)

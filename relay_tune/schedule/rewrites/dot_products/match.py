@@ -9,7 +9,7 @@ floats both operands have, for an infinity times zero is no zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import product
 from math import prod
 
@@ -147,16 +147,35 @@ class DotProducts:
         return -(-self.axis.extent // self.left.group)
 
 
+Dimensions = Container[tuple[Tensor, int]]
+"""Tensors, each with one of its dimensions."""
+
+
 def match_dot_products(
-    stage: Tensor, pattern: WordPattern, *, rounds: bool = False
+    stage: Tensor, pattern: WordPattern, *, rounds: bool = False, bounded: Dimensions = ()
 ) -> DotProducts | None:
     """How a stage is computed by dot products of a pattern; None if it is none.
 
     Of several axes that words can be made of, it is one with the fewest words, and of those one
-    whose words are loaded where they lie. Elements lose digits only where `rounds` says so.
+    whose words are loaded where they lie. Elements lose digits only where `rounds` says so. A
+    pattern that bounds pairs of elements finds them in `bounded` (`TensorProgram`).
     """
     ways = (way for way in _ways(stage, pattern) if rounds or not way.rounds)
+    if pattern.most_pair:
+        ways = (way for way in ways if _has_small_pairs(way, bounded))
     return min(ways, key=lambda way: (_copies(way), way.steps, way.in_rows is None), default=None)
+
+
+def _has_small_pairs(way: DotProducts, bounded: Dimensions) -> bool:
+    """Whether the halves of right words are pairs of a constant that add up to little.
+
+    Words of taps, which several sums read, begin elsewhere.
+    """
+    right = way.right
+    if right.offset or not right.is_whole or not right.is_aligned:
+        return False
+    is_plain = way.left.is_aligned or way.in_rows is way.left
+    return is_plain and (right.load.tensor, right.dimension) in bounded
 
 
 def _copies(way: DotProducts) -> int:

@@ -67,7 +67,8 @@ def has_dot_products(program: TensorProgram, pattern: WordPattern, *, rounds: bo
     With `rounds`, such that elements lose digits in one of them.
     """
     stages = tensors_in_order(program.outputs)
-    found = (match_dot_products(stage, pattern, rounds=rounds) for stage in stages)
+    known = program.bounded
+    found = (match_dot_products(each, pattern, rounds=rounds, bounded=known) for each in stages)
     return any(each is not None and each.rounds is rounds for each in found)
 
 
@@ -77,7 +78,7 @@ def word_program(
     """The program with dot products of words in place of its products; None if it has none."""
 
     def rewrite(stage: Computed, rewriting: Rewriting) -> Computed | None:
-        found = match_dot_products(stage, pattern, rounds=rounds)
+        found = match_dot_products(stage, pattern, rounds=rounds, bounded=program.bounded)
         return None if found is None else _in_words(found, pattern, rewriting)
 
     return with_rewritten_stages(program, rewrite)
