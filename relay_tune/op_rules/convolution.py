@@ -8,14 +8,14 @@ convolutions when it is named here, whether it is one of ours or is registered f
 from __future__ import annotations
 
 from relay_tune.ir.operator import Operator
-from relay_tune.op_rules.fold.nn import convolution as fold
-from relay_tune.op_rules.fold.table import LAYERS
-from relay_tune.op_rules.fusion.nn import convolution as fusion
+from relay_tune.op_rules.fold import layers as fold
+from relay_tune.op_rules.fold.layers import LAYERS
+from relay_tune.op_rules.fusion import convolution as fusion
 from relay_tune.op_rules.fusion.table import FUSION
-from relay_tune.op_rules.layout.nn import convolution as layout
+from relay_tune.op_rules.layout import convolution as layout
 from relay_tune.op_rules.layout.table import LAYOUT
 from relay_tune.op_rules.padding import PADDING, convolution_padding
-from relay_tune.op_rules.quantize.nn.layers import integer_layer, integer_transposed_layer
+from relay_tune.op_rules.quantize.layers import integer_layer, integer_transposed_layer
 from relay_tune.op_rules.quantize.table import AFFINE
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from relay_tune.ir.expr import Call, Expr, Tuple
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.types import TensorType
-from relay_tune.op_rules.fold.table import layer_of_argument
+from relay_tune.op_rules.fold.layers import layer_of_argument
 from relay_tune.op_rules.matching import attribute, operator_call, rank, static_shape, tensor_type
 from relay_tune.op_rules.row_sums import SCATTERED, RowTotal, row_sum
 from relay_tune.op_rules.simplify.joining import join_slices

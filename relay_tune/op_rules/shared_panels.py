@@ -13,7 +13,7 @@ from __future__ import annotations
 from math import prod
 
 from relay_tune.ir.expr import Call, Constant, Expr
-from relay_tune.op_rules.fold.table import layer_of_argument
+from relay_tune.op_rules.fold.layers import layer_of_argument
 from relay_tune.op_rules.matching import static_shape, tensor_type
 from relay_tune.op_rules.typed import call, recall, reshape
 from relay_tune.quick_dataclass import dataclass

@@ -28,7 +28,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.traversal import children, post_order
 from relay_tune.machine.machine import Machine
-from relay_tune.op_rules.fold.table import weighted_layer
+from relay_tune.op_rules.fold.layers import weighted_layer
 from relay_tune.op_rules.fold.weighted import WeightedLayer
 from relay_tune.op_rules.matching import static_shape
 from relay_tune.op_rules.parallel.layers import (

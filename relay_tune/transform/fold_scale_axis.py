@@ -21,8 +21,8 @@ from typing import ClassVar
 from relay_tune.ir.expr import Call, Constant, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import rewrite_with_original, use_counts
+from relay_tune.op_rules.fold.layers import layer_of_argument, weighted_layer
 from relay_tune.op_rules.fold.links import FACTORS, LINKS, Scaled
-from relay_tune.op_rules.fold.table import layer_of_argument, weighted_layer
 from relay_tune.op_rules.fold.weighted import channel_vector, fits_channels
 from relay_tune.op_rules.matching import attribute, is_opaque_function, rank, static_shape
 from relay_tune.op_rules.typed import call, recall, reshape

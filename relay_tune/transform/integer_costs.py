@@ -11,7 +11,7 @@ from relay_tune.ir.operator import FusionKind, Operator, RelationError
 from relay_tune.ir.types import TensorType
 from relay_tune.machine.machine import Machine
 from relay_tune.op.bounded_constants import has_small_elements
-from relay_tune.op_rules.fold.table import LAYERS
+from relay_tune.op_rules.fold.layers import LAYERS
 from relay_tune.op_rules.matching import (
     example_type,
     static_shape,

@@ -7,7 +7,7 @@ import pytest
 
 from relay_tune.ir.operator import Operator, find_operator, register
 from relay_tune.ir.operator_table import OPERATORS
-from relay_tune.op_rules.fold.table import LAYERS
+from relay_tune.op_rules.fold.layers import LAYERS
 from relay_tune.op_rules.fusion.table import FUSION
 from relay_tune.op_rules.layout.table import LAYOUT
 from relay_tune.op_rules.padding import PADDING

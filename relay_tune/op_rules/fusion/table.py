@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.op.primitive_views import AGAIN, INDEX_CHECK
-from relay_tune.op_rules.fusion import derived, joining, shape, slicing
-from relay_tune.op_rules.fusion.nn import matmul, normalization, pad, pool
+from relay_tune.op_rules.fusion import attention, derived, movement, pool
 from relay_tune.op_rules.fusion.rule import FusionRule
 from relay_tune.op_rules.table import OperatorTable
 
@@ -26,14 +25,10 @@ FUSION: OperatorTable[FusionRule] = OperatorTable(
         "copy": FusionRule(is_alone=True),
         "check_indices": FusionRule(primitive_attributes=_index_check),
     },
+    attention.RULES,
     derived.RULES,
-    joining.RULES,
-    matmul.RULES,
-    normalization.RULES,
-    pad.RULES,
+    movement.RULES,
     pool.RULES,
-    shape.RULES,
-    slicing.RULES,
 )
 
 _OTHERS = FusionRule()

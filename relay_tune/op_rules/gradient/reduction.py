@@ -1,4 +1,6 @@
-"""Adjoints of reductions; those of max, min and prod are derived."""
+"""Adjoints of reductions and of averages over whole images; those of max, min, prod and other
+pools are derived.
+"""
 
 from __future__ import annotations
 
@@ -86,8 +88,18 @@ def _variance(known: Differentiated) -> tuple[Adjoint, Adjoint]:
     return each, total
 
 
+def _global_average(known: Differentiated) -> tuple[Adjoint] | None:
+    (data,) = known.call.arguments
+    whole, pooled = static_shape(data), static_shape(known.tensor)
+    if whole is None or pooled is None or len(whole) != len(pooled) or not prod(pooled):
+        return None
+    count = prod(whole) / prod(pooled)
+    return (repeated(quotient(known.tensor, number(count, data)), data),)
+
+
 RULES: GradientRules = {
     "sum": GradientRule(_sum),
     "mean": GradientRule(_mean),
     "variance": GradientRule(_variance),
+    **{f"nn.global_avg_pool{rank}d": GradientRule(_global_average) for rank in (1, 2, 3)},
 }

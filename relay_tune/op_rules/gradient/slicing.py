@@ -1,15 +1,19 @@
-"""Adjoints of parts of a tensor: zeros around the adjoint, and between its elements."""
+"""Adjoints of parts of a tensor: zeros around the adjoint, and between its elements.
+
+Those of padding, and of zeros between elements, are parts of the adjoint.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relay_tune.ir.dim_arithmetic import add
 from relay_tune.ir.expr import Expr
 from relay_tune.op.slicing import axis_slices
-from relay_tune.op_rules.gradient.expressions import number, zeros_of
+from relay_tune.op_rules.gradient.expressions import minus, number, shaped_like, zeros_of
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule, GradientRules
 from relay_tune.op_rules.matching import attributes_of, static_shape, tensor_type
-from relay_tune.op_rules.typed import call
+from relay_tune.op_rules.typed import call, slice_of
 
 
 def padded(value: Expr, widths: Sequence[tuple[int, int]]) -> Expr:
@@ -67,8 +71,42 @@ def _strided_set(known: Differentiated) -> tuple[Adjoint, Adjoint]:
     return rest, call("strided_slice", known.tensor, **cut)
 
 
+def _pad(known: Differentiated) -> tuple[Adjoint, Adjoint] | None:
+    data, value = known.call.arguments
+    attributes, type_ = attributes_of(known.call), tensor_type(data)
+    widths = attributes.pad_width
+    if type_ is None or attributes.pad_mode != "constant":
+        return None
+    if any(width < 0 for pair in widths for width in pair):
+        return None
+    begins = [before for before, _ in widths]
+    ends = [add(size, before) for size, before in zip(type_.shape, begins, strict=True)]
+    inside = slice_of(known.tensor, begins, ends)
+    border = minus(_total(known.tensor), _total(inside))
+    return inside, shaped_like(border, value)
+
+
+def _total(value: Expr) -> Expr:
+    return call("sum", value, axis=None)
+
+
+def _dilate(known: Differentiated) -> tuple[Adjoint]:
+    strides = tuple(attributes_of(known.call).strides)
+    rank = len(strides)
+    cut = call(
+        "strided_slice",
+        known.tensor,
+        begin=(0,) * rank,
+        end=(None,) * rank,
+        strides=strides,
+    )
+    return (cut,)
+
+
 RULES: GradientRules = {
     "strided_slice": GradientRule(_strided_slice),
     "slice_like": GradientRule(_slice_like),
     "strided_set": GradientRule(_strided_set),
+    "nn.pad": GradientRule(_pad),
+    "nn.dilate": GradientRule(_dilate),
 }

@@ -10,7 +10,6 @@ from relay_tune.ir.operator import Operator
 from relay_tune.op_rules.gradient import (
     arithmetic,
     cast,
-    derivative,
     indexing,
     joining,
     math,
@@ -20,7 +19,6 @@ from relay_tune.op_rules.gradient import (
     selection,
     shape,
     slicing,
-    sorting,
 )
 from relay_tune.op_rules.gradient.decisions import with_decisions
 from relay_tune.op_rules.gradient.derived import (
@@ -30,44 +28,35 @@ from relay_tune.op_rules.gradient.derived import (
     derived_tangent,
     is_composed,
 )
-from relay_tune.op_rules.gradient.nn import (
-    activation,
-    bias,
-    convolution,
-    loss,
-    matmul,
-    normalization,
-    pad,
-    pool,
-    softmax,
-)
+from relay_tune.op_rules.gradient.nn import activation, convolution, loss, matmul, normalization
 from relay_tune.op_rules.gradient.rule import Adjoint, Differentiated, GradientRule
 from relay_tune.op_rules.gradient.transposed import transposed_tangent
 from relay_tune.op_rules.table import OperatorTable
 
 GRADIENT: OperatorTable[GradientRule] = OperatorTable(
+    {
+        "decisive": GradientRule(lambda known: (known.adjoint,)),
+        "again": GradientRule(lambda known: (known.adjoint, None)),
+        "stop_gradient": GradientRule(
+            constant="the program says that it is to be taken for constant"
+        ),
+    },
     activation.RULES,
     arithmetic.RULES,
-    bias.RULES,
     cast.RULES,
     convolution.RULES,
-    derivative.RULES,
     indexing.RULES,
     joining.RULES,
     loss.RULES,
     math.RULES,
     matmul.RULES,
     normalization.RULES,
-    pad.RULES,
-    pool.RULES,
     reduction.RULES,
     scan.RULES,
     scatter.RULES,
     selection.RULES,
     shape.RULES,
     slicing.RULES,
-    softmax.RULES,
-    sorting.RULES,
 )
 """Operators whose adjoints are written by hand, that are constant, or that have no derivative."""
 

@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-from relay_tune.op_rules.layout import (
-    again,
-    along_axis,
-    indexing,
-    joining,
-    layout_attribute,
-    reduction,
-    shape,
-    slicing,
-)
-from relay_tune.op_rules.layout.nn import matmul, pad
+from relay_tune.op_rules.layout import again, followers, matmul, reduction, shape
 from relay_tune.op_rules.layout.rule import LayoutRule
 from relay_tune.op_rules.table import OperatorTable
 
 LAYOUT: OperatorTable[LayoutRule] = OperatorTable(
-    again.RULES,
-    along_axis.RULES,
-    indexing.RULES,
-    joining.RULES,
-    layout_attribute.RULES,
-    matmul.RULES,
-    pad.RULES,
-    reduction.RULES,
-    shape.RULES,
-    slicing.RULES,
+    again.RULES, followers.RULES, matmul.RULES, reduction.RULES, shape.RULES
 )

@@ -1,4 +1,4 @@
-"""Affine types through arithmetic: constants that are added or multiply.
+"""Affine types through arithmetic: constants that are added or multiply, and relu.
 
 A constant of the scale of sums moves their zero point, a factor changes their scale.
 
@@ -14,9 +14,10 @@ from dataclasses import replace
 import numpy as np
 
 from relay_tune.ir.expr import Call, Expr
-from relay_tune.op_rules.matching import constant_data, rank, tensor_type
+from relay_tune.op_rules.matching import attribute, constant_data, rank, tensor_type
 from relay_tune.op_rules.quantize.affine import INT32_MAX, Affine
-from relay_tune.op_rules.quantize.rule import AffineRule, Given
+from relay_tune.op_rules.quantize.rule import AffineRule, Given, first
+from relay_tune.op_rules.typed import call, constant_of
 
 SAME_SCALE = 1e-6
 """The relative difference of two scales that rounding to float32 makes."""
@@ -93,4 +94,30 @@ def _with_scale(call_: Call, source: Affine, factor: Expr, power: int) -> Affine
     return replace(source, scale=scale)
 
 
-RULES: Mapping[str, AffineRule] = {"add": _add, "multiply": _scaled, "divide": _divided}
+def _bias_add(call_: Call, given: Sequence[Given]) -> Affine | None:
+    sums, bias = given
+    dims = rank(call_)
+    if not isinstance(sums, Affine) or not isinstance(bias, Affine) or dims is None:
+        return None
+    numbers = bias.integers
+    if numbers is None or not numbers.size:
+        return None
+    return with_bias(sums, numbers, bias.scale, attribute(call_, "axis") % dims)
+
+
+def _relu(call_: Call, given: Sequence[Given]) -> Affine | None:
+    """No less than what zero is stored as."""
+    data = first(given)
+    if data is None:
+        return None
+    zero = constant_of(data.aligned(data.zero).astype(data.dtype))
+    return data.like(call("maximum", data.stored, zero))
+
+
+RULES: Mapping[str, AffineRule] = {
+    "add": _add,
+    "multiply": _scaled,
+    "divide": _divided,
+    "nn.bias_add": _bias_add,
+    "nn.relu": _relu,
+}

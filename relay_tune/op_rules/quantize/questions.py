@@ -7,7 +7,7 @@ import numpy as np
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple, Var
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.types import TensorType
-from relay_tune.op_rules.fold.table import LAYERS, weighted_layer
+from relay_tune.op_rules.fold.layers import LAYERS, weighted_layer
 from relay_tune.op_rules.fold.weighted import WeightedLayer
 from relay_tune.op_rules.matching import operator_name, tensor_type
 from relay_tune.op_rules.quantize.affine import BYTES, Affine, affine

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from relay_tune.op_rules.quantize import arithmetic, conversions, joining, reduction, shape, slicing
-from relay_tune.op_rules.quantize.nn import activation, bias, matmul, pool
+from relay_tune.op_rules.quantize import arithmetic, conversions, moving, pool, products, reduction
 from relay_tune.op_rules.quantize.rule import AffineRule, StoreRule
 from relay_tune.op_rules.table import OperatorTable
 
 AFFINE: OperatorTable[AffineRule] = OperatorTable(
-    activation.RULES,
     arithmetic.RULES,
-    bias.RULES,
     conversions.RULES,
-    joining.RULES,
-    matmul.RULES,
+    moving.RULES,
     pool.RULES,
+    products.RULES,
     reduction.RULES,
-    shape.RULES,
-    slicing.RULES,
 )
 """Calls on float32 whose results can be stored as integers."""
 

@@ -7,30 +7,25 @@ import operator
 from relay_tune.op_rules.simplify import (
     arg_reduction,
     arithmetic,
-    cast,
     indexing,
     joining,
-    rounding,
-    selection,
+    nested,
     shape,
     slicing,
 )
-from relay_tune.op_rules.simplify.nn import lookups, matmul, pad, scaled
+from relay_tune.op_rules.simplify.nn import lookups, matmul, scaled
 from relay_tune.op_rules.simplify.rule import Rules
 from relay_tune.op_rules.table import OperatorTable
 
 SIMPLIFY: OperatorTable[Rules] = OperatorTable(
     arg_reduction.RULES,
     arithmetic.RULES,
-    cast.RULES,
+    nested.RULES,
     indexing.RULES,
     joining.RULES,
     lookups.RULES,
     matmul.RULES,
-    pad.RULES,
-    rounding.RULES,
     scaled.RULES,
-    selection.RULES,
     shape.RULES,
     slicing.RULES,
     combine=operator.add,

@@ -6,7 +6,7 @@ after:  layout_transform(nn.relu(nn.conv2d(layout_transform(%x, NCHW -> NHWC), W
 
 Kernels vectorise over channels, which are then next to each other in memory. Convolutions start a
 channels-last region, where the estimated cost of a conversion is not more than it saves (see
-`relay_tune.op_rules.layout.nn.convolution`); pooling, arithmetic, concatenation and the like carry
+`relay_tune.op_rules.layout.convolution`); pooling, arithmetic, concatenation and the like carry
 it on. What an operator does is its rule in `relay_tune.op_rules.layout`; one without a rule that is
 not element by element gets its arguments in the original order. A variable that is bound to a
 channels-last value is channels last itself:

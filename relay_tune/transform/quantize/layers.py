@@ -8,7 +8,7 @@ from relay_tune.errors import NodeSpan
 from relay_tune.ir.expr import Call, Constant, Expr, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
-from relay_tune.op_rules.fold.table import weighted_layer
+from relay_tune.op_rules.fold.layers import weighted_layer
 from relay_tune.op_rules.fold.weighted import WeightedLayer
 from relay_tune.op_rules.matching import tensor_type
 from relay_tune.op_rules.quantize.annotations import operator_title

@@ -5,7 +5,7 @@ from __future__ import annotations
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order
-from relay_tune.op_rules.fold.table import LAYERS
+from relay_tune.op_rules.fold.layers import LAYERS
 from relay_tune.op_rules.quantize.annotations import observation
 from relay_tune.op_rules.quantize.questions import summed
 from relay_tune.transform.quantize.layers import straight_nodes

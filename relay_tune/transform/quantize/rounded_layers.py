@@ -13,7 +13,7 @@ from collections.abc import Collection
 
 from relay_tune.ir.expr import Constant, Expr
 from relay_tune.ir.module import Module
-from relay_tune.op_rules.fold.table import weighted_layer
+from relay_tune.op_rules.fold.layers import weighted_layer
 from relay_tune.op_rules.typed import call, constant_of, recall
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.transform.module_pass import rewrite_calls

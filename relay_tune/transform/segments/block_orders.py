@@ -16,7 +16,7 @@ from itertools import accumulate, pairwise
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.ir.provenance import made_for
 from relay_tune.ir.traversal import children, post_order, rebuild
-from relay_tune.op_rules.fold.table import layer_of_argument
+from relay_tune.op_rules.fold.layers import layer_of_argument
 from relay_tune.op_rules.matching import static_shape, uniform_value
 from relay_tune.op_rules.segments import (
     Joined,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.ir.provenance import made_for
-from relay_tune.op_rules.fold.table import layer_of_argument
+from relay_tune.op_rules.fold.layers import layer_of_argument
 from relay_tune.op_rules.matching import static_shape
 from relay_tune.op_rules.segments import (
     by_rows,

@@ -1,4 +1,4 @@
-"""Adjoints of activations; the slope of nn.relu at zero is zero."""
+"""Adjoints of activations, biases and softmax; the slope of nn.relu at zero is zero."""
 
 from __future__ import annotations
 
@@ -70,9 +70,31 @@ def _gelu(known: Differentiated) -> tuple[Adjoint]:
     return (product(known.tensor, slope),)
 
 
+def _bias_add(known: Differentiated) -> tuple[Adjoint, Adjoint]:
+    axis = attributes_of(known.call).axis
+    return known.tensor, call("sum", known.tensor, axis=(axis,), exclude=True)
+
+
+def _softmax(known: Differentiated) -> tuple[Adjoint]:
+    """y (y' - sum(y y'))."""
+    axis = attributes_of(known.call).axis
+    total = call("sum", product(known.tensor, known.result), axis=(axis,), keepdims=True)
+    return (product(minus(known.tensor, total), known.result),)
+
+
+def _log_softmax(known: Differentiated) -> tuple[Adjoint]:
+    """y' - exp(y) sum(y')."""
+    axis = attributes_of(known.call).axis
+    total = call("sum", known.tensor, axis=(axis,), keepdims=True)
+    return (minus(known.tensor, product(call("exp", known.result), total)),)
+
+
 RULES: GradientRules = {
     "nn.relu": GradientRule(_relu),
     "nn.leaky_relu": GradientRule(_leaky_relu),
     "nn.prelu": GradientRule(_prelu),
     "nn.gelu": GradientRule(_gelu),
+    "nn.bias_add": GradientRule(_bias_add),
+    "nn.softmax": GradientRule(_softmax),
+    "nn.log_softmax": GradientRule(_log_softmax),
 }

@@ -20,8 +20,7 @@ from typing import TypeAlias
 import numpy as np
 
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple
-from relay_tune.op_rules.fold.nn.matmul import DENSE
-from relay_tune.op_rules.fold.table import layer_of_argument, weighted_layer
+from relay_tune.op_rules.fold.layers import DENSE, layer_of_argument, weighted_layer
 from relay_tune.op_rules.fold.weighted import WeightedLayer
 from relay_tune.op_rules.matching import (
     attribute,

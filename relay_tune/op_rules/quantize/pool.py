@@ -16,9 +16,9 @@ from relay_tune.ir.expr import Call, Expr
 from relay_tune.ir.operator import RelationError
 from relay_tune.op_rules.matching import attribute, operator_name, static_shape
 from relay_tune.op_rules.quantize.affine import Affine
-from relay_tune.op_rules.quantize.nn.layers import integer_layer
+from relay_tune.op_rules.quantize.layers import integer_layer
+from relay_tune.op_rules.quantize.moving import moved
 from relay_tune.op_rules.quantize.rule import AffineRule, Given, first
-from relay_tune.op_rules.quantize.shape import moved
 from relay_tune.op_rules.typed import call, constant_of
 
 _MAXIMA = (

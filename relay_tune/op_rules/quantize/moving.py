@@ -9,7 +9,7 @@ from relay_tune.ir.expr import Call
 from relay_tune.op_rules.matching import RESHAPES, transpose_axes
 from relay_tune.op_rules.quantize.affine import Affine
 from relay_tune.op_rules.quantize.rule import AffineRule, Given, first
-from relay_tune.op_rules.typed import recall
+from relay_tune.op_rules.typed import recall, tuple_of
 
 
 def moved(call_: Call, given: Sequence[Given]) -> Affine | None:
@@ -29,7 +29,22 @@ def _transpose(call_: Call, given: Sequence[Given]) -> Affine | None:
     return replace(data, stored=stored, axis=axis)
 
 
+def _concatenate(call_: Call, given: Sequence[Given]) -> Affine | None:
+    """Tensors of one type."""
+    (fields,) = given
+    if not isinstance(fields, Sequence):
+        return None
+    parts = [part for part in fields if isinstance(part, Affine)]
+    if not parts or len(parts) != len(fields):
+        return None
+    if parts[0].dtype == "int32" or not all(parts[0].same_type(part) for part in parts):
+        return None
+    return parts[0].like(recall(call_, (tuple_of([part.stored for part in parts]),)))
+
+
 RULES: Mapping[str, AffineRule] = {
     **dict.fromkeys((*RESHAPES, "broadcast_to", "tile", "repeat", "reverse", "copy"), moved),
     "transpose": _transpose,
+    **dict.fromkeys(("strided_slice", "take"), moved),
+    "concatenate": _concatenate,
 }

@@ -11,16 +11,17 @@ from relay_tune.op_rules.matching import (
     RESHAPES,
     attribute,
     operator_name,
+    rank,
     tensor_type,
     transpose_axes,
 )
 
 
-def _gives_rows(_: Call) -> frozenset[Rows]:
+def _gives_scores(_: Call) -> frozenset[Rows]:
     return frozenset({Rows.SCORES})
 
 
-def _takes_rows(call: Call) -> frozenset[Rows]:
+def _takes_weights(call: Call) -> frozenset[Rows]:
     return frozenset(() if attribute(call, "transpose_a", False) else {Rows.WEIGHTS})
 
 
@@ -51,8 +52,29 @@ def _keeps_lines(argument: Call) -> bool:
     return axes[-1] == len(axes) - 1
 
 
+def is_along_rows(call: Call) -> bool:
+    """Whether a normalisation is along its last axis."""
+    axis, dims = attribute(call, "axis", -1), rank(call)
+    return bool(axis == -1 or (dims is not None and axis == dims - 1))
+
+
+def _gives_weights(call: Call) -> frozenset[Rows]:
+    return frozenset({Rows.WEIGHTS} if is_along_rows(call) else ())
+
+
+def _takes_scores(call: Call) -> frozenset[Rows]:
+    return frozenset({Rows.SCORES} if is_along_rows(call) else ())
+
+
 RULES: Mapping[str, FusionRule] = {
     "nn.batch_matmul": FusionRule(
-        reads_once=_reads_once, gives_rows=_gives_rows, takes_rows=_takes_rows
-    )
+        reads_once=_reads_once, gives_rows=_gives_scores, takes_rows=_takes_weights
+    ),
+    **dict.fromkeys(
+        ("nn.softmax", "nn.log_softmax"),
+        FusionRule(
+            normalizes_rows=is_along_rows, gives_rows=_gives_weights, takes_rows=_takes_scores
+        ),
+    ),
+    "nn.layer_norm": FusionRule(normalizes_rows=is_along_rows),
 }

@@ -15,7 +15,7 @@ import numpy as np
 from relay_tune.ir.expr import Call, Constant, Expr
 from relay_tune.op_rules.matching import attribute, rank, tensor_type
 from relay_tune.op_rules.quantize.affine import INT32_MAX, Affine
-from relay_tune.op_rules.quantize.nn.layers import integer_layer
+from relay_tune.op_rules.quantize.layers import integer_layer
 from relay_tune.op_rules.quantize.rule import AffineRule, Given
 from relay_tune.op_rules.typed import call, constant_of, recall
 

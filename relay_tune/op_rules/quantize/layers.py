@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Call, Expr
-from relay_tune.op_rules.fold.table import LAYERS
+from relay_tune.op_rules.fold.layers import LAYERS
 from relay_tune.op_rules.fold.weighted import WeightedLayer
 from relay_tune.op_rules.matching import attribute, constant_data, rank
 from relay_tune.op_rules.padding import padded_widths

@@ -1,1 +1,0 @@
-"""Weights of layers of neural networks."""

@@ -1,1 +1,0 @@
-"""How affine types pass operators of neural networks."""
