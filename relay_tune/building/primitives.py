@@ -22,7 +22,7 @@ from relay_tune.building.size_cases import (
 )
 from relay_tune.building.size_points import SizePoint, local_sizes
 from relay_tune.building.work import work_on
-from relay_tune.building.workers import Compiling
+from relay_tune.building.workers import BuildWorkers, Compiling
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.kernels.kernel_module import module_text
@@ -78,7 +78,8 @@ class PrimitiveCode:
         key: the key.
         scheduled: the kernels; symbols contain the digest of the key.
         work: what one run has to do.
-        text: the kernels as an LLVM module; empty once it is compiled, or on its way.
+        text: the kernels as an LLVM module; empty before it is written, and once it is compiled,
+            or on its way.
         schedule: what the kernels were made with.
         in_place: inputs and outputs by number that may lie in the same memory.
         used: the intrinsics that the text has.
@@ -87,10 +88,15 @@ class PrimitiveCode:
     key: PrimitiveKey
     scheduled: ScheduledProgram
     work: KernelWork
-    text: str
     schedule: Schedule
     in_place: frozenset[tuple[int, int]] = frozenset()
+    text: str = ""
     used: tuple[Intrinsic, ...] = ()
+
+    def written(self, target: Target) -> PrimitiveCode:
+        """The code with its text."""
+        text = self.text or module_text(self.scheduled.kernels, target)
+        return replace(self, text=text, used=tuple(used_in(target.intrinsics, (text,))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,21 +107,28 @@ class KeptKernels:
     or scheduled by the caller, or has code for several sizes, is written anew each time.
     """
 
-    _known: dict[tuple[str, frozenset[tuple[int, int]]], tuple[PrimitiveCode, Future[bytes]]] = (
-        field(default_factory=dict)
-    )
+    _known: dict[
+        tuple[str, frozenset[tuple[int, int]]], tuple[PrimitiveCode, Future[bytes] | None]
+    ] = field(default_factory=dict)
+
+    def scheduled(self, primitive: Primitive) -> PrimitiveCode | None:
+        """The kernels of an equal primitive of an earlier build, compiled or not."""
+        found = self._known.get((primitive.key.digest, primitive.in_place))
+        return None if found is None or not _is_plain(primitive) else found[0]
 
     def code(self, primitive: Primitive) -> tuple[PrimitiveCode, Future[bytes]] | None:
         """The kernels of an equal primitive of an earlier build, if they were compiled."""
         found = self._known.get((primitive.key.digest, primitive.in_place))
-        if found is None or not _is_plain(primitive):
+        code, future = found or (None, None)
+        if code is None or future is None or not _is_plain(primitive):
             return None
-        future = found[1]
         is_compiled = future.done() and not future.cancelled() and future.exception() is None
-        return found if is_compiled else None
+        return (code, future) if is_compiled else None
 
-    def keep(self, primitive: Primitive, code: PrimitiveCode, compiled: Future[bytes]) -> None:
-        """Keep what was written for a primitive."""
+    def keep(
+        self, primitive: Primitive, code: PrimitiveCode, compiled: Future[bytes] | None = None
+    ) -> None:
+        """Keep the kernels of a primitive, which may not be compiled yet."""
         if _is_plain(primitive):
             self._known[primitive.key.digest, primitive.in_place] = code, compiled
 
@@ -271,32 +284,44 @@ def chosen_schedule(
 
 
 def write_primitive(
-    primitive: Primitive, target: Target, threads: int, choose: ChooseSchedule | None
+    primitive: Primitive,
+    target: Target,
+    threads: int,
+    choose: ChooseSchedule | None,
+    *,
+    without_text: bool = False,
 ) -> PrimitiveCode:
     """The kernels of a primitive under the chosen or the default schedule.
 
-    Raises NoNativeCodeError where sizes are open and the code would depend on what they are.
+    Those of known sizes may be left `without_text`. Raises NoNativeCodeError where sizes are open
+    and the code, which the text tells, would depend on what they are.
     """
+    is_left = without_text and primitive.open is None
     try:
-        return _written(primitive, target, threads, choose)
+        return _written(primitive, target, threads, choose, is_left)
     except UndecidedSizeError as error:
         raise no_open_code(primitive.key.title, error.message, primitive.open) from error
 
 
 def _written(
-    primitive: Primitive, target: Target, threads: int, choose: ChooseSchedule | None
+    primitive: Primitive,
+    target: Target,
+    threads: int,
+    choose: ChooseSchedule | None,
+    without_text: bool,
 ) -> PrimitiveCode:
     direct = primitive.plan or plan_program(primitive.program)
     schedule = primitive.schedule or chosen_schedule(primitive.key, direct, target, threads, choose)
     try:
-        return _applied(primitive, direct, schedule, target)
+        code = _applied(primitive, direct, schedule, target)
+        return code if without_text else code.written(target)
     except UndecidedSizeError:
         if primitive.schedule is not None or schedule.algorithm == DIRECT:
             raise
     # Under another algorithm the code would depend on the sizes.
     plain = direct.with_algorithm(DIRECT)
     _, schedule = plain.default_under_algorithm(machine_of(target), threads)
-    return _applied(primitive, plain, schedule, target)
+    return _applied(primitive, plain, schedule, target).written(target)
 
 
 def _applied(
@@ -306,9 +331,33 @@ def _applied(
     plan = direct.allowing(schedule.algorithm).with_algorithm(schedule.algorithm)
     scheduled = apply_schedule(plan, schedule, prefix=f"kernel_{primitive.key.digest}")
     scheduled, in_place = with_shared_memory(scheduled, primitive.in_place)
-    text = module_text(scheduled.kernels, target)
-    used, work = used_in(target.intrinsics, (text,)), work_on(target, plan)
-    return PrimitiveCode(primitive.key, scheduled, work, text, schedule, in_place, tuple(used))
+    return PrimitiveCode(primitive.key, scheduled, work_on(target, plan), schedule, in_place)
+
+
+def scheduled_primitives(
+    primitives: Mapping[str, Primitive],
+    target: Target,
+    threads: int,
+    choose: ChooseSchedule | None,
+    workers: BuildWorkers,
+    defaults: DefaultSchedules | None = None,
+) -> dict[str, PrimitiveCode]:
+    """The code of each primitive by digest, whose text may not be written yet.
+
+    For those who look at the memory that kernels need before they decide which of them to compile.
+    """
+    every: Iterable[Primitive] = primitives.values()
+    ordered = every if defaults is None else planned_ahead(every, defaults, workers)
+    kept = kept_kernels(target, threads, choose)
+    codes: dict[str, PrimitiveCode] = {}
+    for primitive in ordered:
+        code = kept.scheduled(primitive)
+        if code is None:
+            code = write_primitive(primitive, target, threads, choose, without_text=True)
+            kept.keep(primitive, code)
+        codes[primitive.key.digest] = code
+        primitive_is_written()
+    return {digest: codes[digest] for digest in primitives}
 
 
 def compiled_primitives(
@@ -320,27 +369,33 @@ def compiled_primitives(
     compiling: Compiling,
     pool: CompilerPool | None = None,
     defaults: DefaultSchedules | None = None,
+    scheduled: Mapping[str, PrimitiveCode] | None = None,
 ) -> tuple[dict[str, PrimitiveCode], list[Future[bytes]]]:
     """The code of each primitive by digest, and the object files, which may still be compiled.
 
     By `compiling`, from some text on with the workers, or all by `pool`, for callers who compile
     often. `defaults` are those that `choose` gives, so that workers can find them beforehand.
+    `scheduled` are the codes, where there are some already.
     """
     codes: dict[str, PrimitiveCode] = {}
     objects: dict[str, Future[bytes]] = {}
     text = 0
     workers = compiling.workers
     every: Iterable[Primitive] = primitives.values()
-    ordered = every if defaults is None else planned_ahead(every, defaults, workers)
+    if defaults is not None and scheduled is None:
+        every = planned_ahead(every, defaults, workers)
     kept = kept_kernels(target, threads, choose)
-    for number, primitive in enumerate(ordered, start=1):
+    for number, primitive in enumerate(every, start=1):
         report(f"compile {number}/{len(primitives)}: {primitive.key.title}")
         digest = primitive.key.digest
         known = kept.code(primitive)
         if known is not None:
             codes[digest], objects[digest] = known
             continue
-        code = write_primitive(primitive, target, threads, choose)
+        if scheduled is None:
+            code = write_primitive(primitive, target, threads, choose)
+        else:
+            code = scheduled[digest].written(target)
         text += len(code.text)
         is_much = text > LEAST_TEXT_FOR_WORKERS and len(primitives) >= FEWEST_FOR_WORKERS
         if is_much or workers.are_started:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -21,12 +20,12 @@ from relay_tune.building.primitives import (
     PrimitiveCode,
     compiled_primitives,
     primitives_of,
+    scheduled_primitives,
 )
 from relay_tune.building.program_form import program_kernels, program_regions, waiting_kernels
 from relay_tune.building.program_steps import StepWriter
 from relay_tune.building.recomputation.limit import MemoryLimit
 from relay_tune.building.recomputation.limited_program import (
-    CompiledKernels,
     LimitedProgram,
     check_limitable,
     with_room,
@@ -102,34 +101,46 @@ def compile_program(
     with _begun(compiling, target, defaults) as begun:
         sessions = begun.sessions(bool(program.layouts))
 
-        def compiled(some: Mapping[str, Primitive]) -> CompiledKernels:
-            codes, objects = compiled_primitives(
-                some, target, threads, schedules, report, begun, pool, defaults
-            )
-            return codes, dict(zip(some, objects, strict=True))
+        def scheduled(some: Mapping[str, Primitive]) -> dict[str, PrimitiveCode]:
+            return scheduled_primitives(some, target, threads, schedules, begun.workers, defaults)
 
-        if memory_limit is None:
-            kernels = _kernels(program, primitives, compiled)
-        else:
+        limited = None
+        if memory_limit is not None:
             smaller = SmallerKernels(machine_of(target), threads, accuracy)
-            kernels = _limited_kernels(program, primitives, compiled, smaller, memory_limit)
+            limited = _limited(program, primitives, scheduled, smaller, memory_limit)
+            primitives = limited.primitives
+        codes, futures = compiled_primitives(
+            _by_digest(primitives),
+            target,
+            threads,
+            schedules,
+            report,
+            begun,
+            pool,
+            defaults,
+            None if limited is None else limited.codes,
+        )
+        if limited is None:
+            ordered = with_short_lives(program, primitives, codes)
+            kernels = _Kernels(ordered, primitives, codes)
+        else:
+            kernels = replace(limited, codes=codes)
         code = _ProgramCode(kernels, target, threads)
         report("compile the program")
         own_objects = code.objects()
-        written = [each.result() for each in kernels.objects.values()]
+        written = [each.result() for each in futures]
         objects = (*written, *own_objects, *(each.result() for each in sessions))
     return replace(code.compiled(objects), is_strained=kernels.is_strained)
 
 
 @dataclass(frozen=True)
 class _Kernels:
-    """A program with the code of its kernels, which is still being compiled.
+    """A program with the code of its kernels, which is still being compiled, or not even written.
 
     Attributes:
         program: its kernels in the order in which they run.
         primitives: of its kernels.
         codes: of the primitives, by digest.
-        objects: their object files.
         is_strained: whether some kernels are others, or run again, for a limit of memory.
         room: the most bytes for what a region plans, where there is a limit.
     """
@@ -137,7 +148,6 @@ class _Kernels:
     program: FirstOrderProgram
     primitives: Mapping[Function, Primitive]
     codes: Mapping[str, PrimitiveCode]
-    objects: Mapping[str, Future[bytes]]
     is_strained: bool = False
     room: int | None = None
 
@@ -148,30 +158,23 @@ class _Kernels:
         return with_in_place(self.program, possible, tuple(possible_reuses(self.program)), pairs)
 
 
-_Compile = Callable[[Mapping[str, Primitive]], CompiledKernels]
-
-
-def _kernels(
-    program: FirstOrderProgram, primitives: Mapping[Function, Primitive], compiled: _Compile
-) -> _Kernels:
-    codes, objects = compiled(_by_digest(primitives))
-    return _Kernels(with_short_lives(program, primitives, codes), primitives, codes, objects)
-
-
-def _limited_kernels(
+def _limited(
     program: FirstOrderProgram,
     primitives: Mapping[Function, Primitive],
-    compiled: _Compile,
+    scheduled: Callable[[Mapping[str, Primitive]], dict[str, PrimitiveCode]],
     smaller: SmallerKernels,
     memory_limit: MemoryLimit,
 ) -> _Kernels:
-    """Kernels whose memory between them is within the limit; InputError where there are none."""
-    codes, objects = compiled(_by_digest(primitives))
+    """Kernels whose memory between them is within the limit; InputError where there are none.
+
+    They are compiled once they are known to be.
+    """
+    codes = scheduled(_by_digest(primitives))
     limited = LimitedProgram(program, primitives, codes, smaller.machine, memory_limit.bytes)
     while True:
-        limited, objects = with_room(limited, objects, smaller, compiled)
+        limited = with_room(limited, smaller, scheduled)
         is_strained = limited.codes is not codes or limited.repeats
-        own = limited.primitives, limited.codes, objects, is_strained, limited.room
+        own = limited.primitives, limited.codes, is_strained, limited.room
         kernels = _Kernels(limited.ordered(), *own)
         held = most_held(kernels.in_place()) if memory_limit.with_held else 0
         if held <= limited.held:

@@ -7,7 +7,6 @@ the plan that is looked at is the one that runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from concurrent.futures import Future
 from dataclasses import replace
 from functools import cached_property
 
@@ -56,10 +55,6 @@ def _not_known(what: str) -> InputError:
         f"{what}.",
         remedy="Omit the limit, or fix the sizes of the inputs.",
     )
-
-
-CompiledKernels = tuple[Mapping[str, PrimitiveCode], Mapping[str, Future[bytes]]]
-"""Codes by digest, and the object files, which may still be compiled."""
 
 
 @dataclass(frozen=True)
@@ -164,25 +159,20 @@ class LimitedProgram:
 
 def with_room(
     limited: LimitedProgram,
-    objects: Mapping[str, Future[bytes]],
     smaller: SmallerKernels,
-    compiled: Callable[[Mapping[str, Primitive]], CompiledKernels],
-) -> tuple[LimitedProgram, Mapping[str, Future[bytes]]]:
-    """The program with other kernels where theirs have too little room, and all object files.
-
-    `objects` are those of the present kernels, `compiled` makes others.
-    """
+    scheduled: Callable[[Mapping[str, Primitive]], Mapping[str, PrimitiveCode]],
+) -> LimitedProgram:
+    """The program with other kernels where its own have too little room; `scheduled` gives them."""
     own = limited.primitives
     for share in SHARES:
         room = limited.room_for_kernels(share)
         others = smaller.of(own, limited.codes, room)
-        codes, more = compiled({each.key.digest: each for each in others.values()})
-        objects = {**objects, **more}
         if others:
+            codes = scheduled({each.key.digest: each for each in others.values()})
             primitives = {**limited.primitives, **others}
             known = {**limited.codes, **codes}
             limited = replace(limited, primitives=primitives, codes=known)
-    return limited, objects
+    return limited
 
 
 def _with(function: FirstOrderFunction, regions: Mapping[Region, Region]) -> FirstOrderFunction:
