@@ -61,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         scheme=arguments.scheme,
         method=arguments.method,
         activations=arguments.activations,
+        weight_bits=arguments.weight_bits,
         max_loss=arguments.max_loss,
         threads=arguments.threads,
         details=report,

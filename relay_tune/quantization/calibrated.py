@@ -39,6 +39,7 @@ class Means:
         loss: of the outputs of a sample.
         threads: of programs; None for all processors.
         rounds: whether layers may be in bfloat16, too.
+        weight_bits: of weights that are stored as int8.
     """
 
     dtype: str
@@ -46,6 +47,7 @@ class Means:
     loss: Loss
     threads: int | None
     rounds: bool = False
+    weight_bits: int = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +100,7 @@ class Calibrated:
         """
         kept = frozenset(self.stay) | {name for name in self.free if name not in layers}
         annotated = Annotate(self.means.dtype, kept)(self.network)
-        weights = weight_types(annotated, self.types)
+        weights = weight_types(annotated, self.types, self.means.weight_bits)
         calibrated = Calibrate({**self.types, **weights})(annotated)
         return {
             "annotate": annotated,
@@ -128,7 +130,14 @@ def calibrate(
     types = {name: data_types(seen, name, means.dtype) for name in method_names(means.method)}
     first = next(iter(types.values()))
     annotated = Annotate(means.dtype, frozenset(stay))(network)
-    simulation = Simulation(annotated, first, means.dtype, means.threads, rounds=means.rounds)
+    simulation = Simulation(
+        annotated,
+        first,
+        means.dtype,
+        means.threads,
+        rounds=means.rounds,
+        weight_bits=means.weight_bits,
+    )
     judge = Judge.of(simulation, judged, first, means.loss)
     losses = {name: judge(each, simulation.layers) for name, each in types.items()}
     return Calibrated(network, means, layers, stay, types[best_method(losses)], judge, losses)

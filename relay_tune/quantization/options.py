@@ -17,6 +17,7 @@ from relay_tune.quantization.loss import Loss
 from relay_tune.quantization.ranges import METHODS
 from relay_tune.quantization.weight_only import WEIGHT_TYPES
 from relay_tune.quick_dataclass import dataclass
+from relay_tune.transform.quantize.stored_weights import WEIGHT_LIMITS
 
 INT8, BFLOAT16, FLOAT32 = "int8", "bfloat16", "float32"
 
@@ -46,6 +47,7 @@ class QuantizationOptions:
     max_loss: float | None
     loss: Loss
     threads: int | None
+    weight_bits: int = 8
 
     def __post_init__(self) -> None:
         known = (
@@ -60,14 +62,33 @@ class QuantizationOptions:
                     remedy=did_you_mean(str(value), values, f"Use one of: {', '.join(values)}."),
                 )
         _check_largest_loss(self.max_loss)
+        self._check_weight_bits()
         function_argument(self.loss, "loss")
 
     def _activations(self) -> Sequence[str]:
         return ACTIVATIONS.get(self.scheme, BYTES)
 
+    def _check_weight_bits(self) -> None:
+        if self.weight_bits not in WEIGHT_LIMITS or isinstance(self.weight_bits, bool):
+            raise InputError(
+                f"Weights cannot have {self.weight_bits!r} bits.",
+                remedy="Use 8, or 7 for processors with AVX2 and no VNNI.",
+            )
+        if self.weight_bits != 8 and self.scheme in WEIGHT_TYPES:
+            raise InputError(
+                f"{self.scheme!r} says itself how weights are stored.",
+                remedy=f"Omit weight_bits, or use the scheme {INT8!r}.",
+            )
+
     def means(self) -> Means:
         """Settings to calibrate data with, on this machine."""
-        return Means(_stored_type(self.activations), self.method, self.loss, self.threads)
+        return Means(
+            _stored_type(self.activations),
+            self.method,
+            self.loss,
+            self.threads,
+            weight_bits=self.weight_bits,
+        )
 
 
 def _stored_type(wanted: str) -> str:

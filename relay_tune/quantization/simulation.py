@@ -56,13 +56,14 @@ class Simulation:
         threads: int | None = None,
         *,
         rounds: bool = False,
+        weight_bits: int = 8,
     ) -> None:
         """Builds the program; `types` of data are those that biases limit weights by.
 
         With `rounds`, layers can be in bfloat16, too.
         """
         self._reads = read_tensors(annotated, dtype)
-        self._weights = weight_types(annotated, types)
+        self._weights = weight_types(annotated, types, weight_bits)
         taken = input_types(annotated)
         self._names = _Names(
             tuple(dict.fromkeys(name for names in self._reads.values() for name in sorted(names))),

@@ -162,6 +162,31 @@ def @main(%x: Tensor[(1, 64), float32], %w: Tensor[(32, 64), float32], %u: Tenso
     assert rt.quantize(module, scheme=scheme).main.type == module.main.type
 
 
+def test_weights_of_seven_bits_lie_within_64(
+    quantized: tuple[rt.Module, rt.Module, rt.QuantizationReport],
+) -> None:
+    module, whole, report = quantized
+    narrow = rt.QuantizationReport()
+    result = rt.quantize(module, calibration=images(), weight_bits=7, threads=1, details=narrow)
+    most = {n: max(map(_largest, _stored_weights(m))) for n, m in ((7, result), (8, whole))}
+    assert most == {7: 64, 8: 127}
+    assert report.loss is not None and narrow.loss is not None
+    assert 0 < narrow.loss < 3 * report.loss
+    np.testing.assert_allclose(
+        run_onnx(result, images()[0]), rt.interpret(result, images()[0]), atol=0.05
+    )
+
+
+def _stored_weights(module: rt.Module) -> list[np.ndarray]:
+    nodes = post_order(module.main.body)
+    found = [each.data for each in nodes if isinstance(each, Constant)]
+    return [each for each in found if each.dtype == np.int8 and each.ndim > 1]
+
+
+def _largest(weights: np.ndarray) -> int:
+    return int(np.abs(weights.astype(int)).max())
+
+
 def test_activations_beside_narrow_weights() -> None:
     module = bound("""
 def @main(%x: Tensor[(1, 64), float32], %w: Tensor[(32, 64), float32]) { nn.dense(%x, %w) }""")
@@ -182,6 +207,9 @@ def @main(%x: Tensor[(1, 64), float32], %w: Tensor[(32, 64), float32]) { nn.dens
         ({"scheme": "w8", "max_loss": 0.1}, "no bound on the loss of 'w8'"),
         ({"scheme": "w8", "activations": "uint8"}, "no type of activations 'uint8'"),
         ({"scheme": "bf16", "activations": "int8"}, "no type of activations 'int8'"),
+        ({"weight_bits": 6}, "Weights cannot have 6 bits"),
+        ({"weight_bits": True}, "Weights cannot have True bits"),
+        ({"scheme": "w8", "weight_bits": 7}, "'w8' says itself how weights are stored"),
         ({"scheme": "w4"}, "No weights of the network can be stored as int4"),
         ({"loss": 3}, "loss must be a function"),
         ({"loss": lambda *_: None}, "The loss of a sample is None, but must be a number"),

@@ -17,7 +17,16 @@ MOST_BIAS = 2.0**30
 """The largest bias in units of a layer's sums."""
 
 
-def weight_types(annotated: Module, data: Mapping[str, StoredType]) -> dict[str, StoredType]:
+WEIGHT_LIMITS = {8: WEIGHT_LIMIT, 7: 64}
+"""The largest magnitude of weights by their bits.
+
+Of 7 bits two products with bytes add up to at most 2 * 64 * 255, which 16 bits hold.
+"""
+
+
+def weight_types(
+    annotated: Module, data: Mapping[str, StoredType], bits: int = 8
+) -> dict[str, StoredType]:
     """How each weight is stored, by name, where its data are stored as given."""
     scales: dict[str, np.ndarray] = {}
     floors: dict[str, np.ndarray] = {}
@@ -31,9 +40,8 @@ def weight_types(annotated: Module, data: Mapping[str, StoredType]) -> dict[str,
             weight = found.factors[1]
             floors[weight] = np.maximum(floors.get(weight, 0.0), floor)
         elif found.axis is not None:
-            scales[found.tensor] = np.maximum(
-                _scales(found.constant, found.axis), smallest.get(found.tensor, 0.0)
-            )
+            least = _scales(found.constant, found.axis, WEIGHT_LIMITS[bits])
+            scales[found.tensor] = np.maximum(least, smallest.get(found.tensor, 0.0))
     return {
         name: StoredType.symmetric("int8", np.maximum(scale, floors.get(name, 0.0)))
         for name, scale in scales.items()
@@ -51,12 +59,12 @@ def _smallest_scales(annotated: Module, data: Mapping[str, StoredType]) -> dict[
     }
 
 
-def _scales(weight: np.ndarray, axis: int) -> np.ndarray:
+def _scales(weight: np.ndarray, axis: int, limit: int) -> np.ndarray:
     """The least scales with which no weight is cut off; of channels of zeros the least of others.
 
     The product with a scale of data has to be a positive float32, and biases have to fit int32.
     """
     others = tuple(each for each in range(weight.ndim) if each != axis)
     most = np.abs(weight.astype(np.float64)).max(axis=others, initial=0.0)
-    least = most[most > 0].min() if most.any() else float(WEIGHT_LIMIT)
-    return np.asarray(np.where(most > 0, most, least) / WEIGHT_LIMIT, np.float64)
+    least = most[most > 0].min() if most.any() else float(limit)
+    return np.asarray(np.where(most > 0, most, least) / limit, np.float64)
