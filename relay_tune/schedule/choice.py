@@ -8,6 +8,9 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.size import is_symbolic
 
+_Places = tuple[int, ...]
+_Around = tuple[int, int, _Places, _Places, _Places, _Places, int]
+
 
 @dataclass(frozen=True, slots=True)
 class TileChoice:
@@ -39,18 +42,26 @@ class TileChoice:
     parallel: int
     prefetch: bool = False
 
+    def fetching(self) -> TileChoice:
+        """The choice with what comes next fetched early.
+
+        This and the next are what `dataclasses.replace` gives, in a fraction of its time.
+        """
+        return TileChoice(*self._around(), self.parallel, prefetch=True)
+
+    def shared_by(self, loops: int) -> TileChoice:
+        """The choice with so many outer loops fused into the parallel one."""
+        return TileChoice(*self._around(), loops, self.prefetch)
+
+    def _around(self) -> _Around:
+        steps = self.reduction_order, self.unroll
+        return self.vector, self.lanes, self.tile, self.order, self.blocks, *steps
+
 
 def innermost(choice: TileChoice, tile: tuple[int, ...]) -> TileChoice:
     """What the body of a register tile depends on: all but the loops around it."""
     return TileChoice(
-        vector=choice.vector,
-        lanes=choice.lanes,
-        tile=tile,
-        order=(),
-        blocks=(),
-        reduction_order=choice.reduction_order,
-        unroll=choice.unroll,
-        parallel=0,
+        choice.vector, choice.lanes, tile, (), (), choice.reduction_order, choice.unroll, 0
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import field, replace
 from math import inf, prod
@@ -273,19 +273,25 @@ class Plan:
 
     def _cheapest(self, machine: Machine, threads: int) -> tuple[float, Schedule]:
         if (machine, threads) not in self._defaults:
-            plans: list[Plan] = []
-            for each in self._summing_alike(machine, threads):
-                with suppress(UndecidedSizeError) if each != DIRECT else nullcontext():
-                    plans.append(self.with_algorithm(each))
+            plans = self._plans(self._summing_alike(machine, threads))
             self._defaults[machine, threads] = cheapest_schedule(plans, machine, threads)
         return self._defaults[machine, threads]
+
+    def _plans(self, algorithms: Iterable[AppliedAlgorithm]) -> list[Plan]:
+        """The plans under algorithms, but those that depend on what dynamic sizes are."""
+        plans: list[Plan] = []
+        for each in algorithms:
+            with suppress(UndecidedSizeError) if each != DIRECT else nullcontext():
+                plans.append(self.with_algorithm(each))
+        return plans
 
     def _summing_alike(self, machine: Machine, threads: int) -> Sequence[AppliedAlgorithm]:
         """The algorithms that a machine can run, and that add up as the default for one thread."""
         known = self.algorithms_on(machine)
         if threads == 1 or len({each.order_of_sums for each in known}) == 1:
             return known
-        order = self._cheapest(machine, 1)[1].algorithm.order_of_sums
+        _, best = cheapest_schedule(self._plans(known), machine, 1, _order_of_sums)
+        order = best.algorithm.order_of_sums
         return [each for each in known if each.order_of_sums == order]
 
     def least_cycles(self, machine: Machine, threads: int) -> float:
@@ -336,22 +342,34 @@ def plan_program(
 
 
 def cheapest_schedule(
-    plans: Sequence[Plan], machine: Machine, threads: int
+    plans: Sequence[Plan],
+    machine: Machine,
+    threads: int,
+    kind: Callable[[AppliedAlgorithm], object] | None = None,
 ) -> tuple[float, Schedule]:
     """The least estimate, in cycles, of the best schedules under several algorithms, and whose.
 
-    Plans are tried from the lowest bound up, until it is not below the best estimate.
+    Plans are tried from the lowest bound up, until it is not below the best estimate. Where only
+    the `kind` of the best algorithm is wanted, those are enough that may have another one.
     """
     bounds = {plan: plan.least_cycles(machine, threads) for plan in plans}
+    waiting = sorted(plans, key=bounds.__getitem__)
     best: tuple[float, Schedule] | None = None
-    for plan in sorted(plans, key=bounds.__getitem__):
-        if best is not None and bounds[plan] >= best[0]:
-            break
-        found = plan.default_under_algorithm(machine, threads)
+    while waiting:
+        found = waiting.pop(0).default_under_algorithm(machine, threads)
         if best is None or found[0] < best[0]:
             best = found
+        waiting = [plan for plan in waiting if bounds[plan] < best[0]]
+        if kind is not None:
+            known = kind(best[1].algorithm)
+            if all(kind(plan.algorithm) == known for plan in waiting):
+                break
     assert best is not None
     return best
+
+
+def _order_of_sums(algorithm: AppliedAlgorithm) -> object:
+    return algorithm.order_of_sums
 
 
 def read_schedule(text: str, plan: Plan) -> Schedule:

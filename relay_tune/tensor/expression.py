@@ -285,11 +285,15 @@ def neutral_element(operation: str, dtype: str) -> Number:
     return -(1 << (bits - 1)) if is_maximum else (1 << (bits - 1)) - 1
 
 
+_PLAIN = frozenset(("add", "sub", "mul"))
+"""Operations that numbers above 1 do not simplify."""
+
+
 def _simplify_index(operation: str, left: Scalar, right: Scalar) -> Scalar | None:
     """`left operation right` in simpler form, or None."""
     a = left.value if isinstance(left, Literal) else None
     b = right.value if isinstance(right, Literal) else None
-    if a is None and b is None:
+    if a is None and (b is None or (b.__class__ is int and b > 1 and operation in _PLAIN)):
         return None
     match operation:
         case "add" if a is not None and b is not None:

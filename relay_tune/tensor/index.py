@@ -51,8 +51,9 @@ def expression_of(form: Affine) -> Scalar:
     total: Scalar | None = None
     for axis, factor in form.terms.items():
         assert isinstance(axis, Axis)
-        term = axis * factor
-        total = term if total is None else total + term
+        is_one = factor == 1
+        term = axis if is_one else Binary("mul", axis, literal(factor, INDEX), dtype=INDEX)
+        total = term if total is None else Binary("add", total, term, dtype=INDEX)
     if total is None:
         return literal(form.constant, INDEX)
     return total + form.constant

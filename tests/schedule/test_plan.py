@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.schedule.plan import cheapest_schedule, plan_program
+from relay_tune.schedule.plan import Plan, cheapest_schedule, plan_program
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.rewrites.partial_sums import PARTIAL_SUMS
 from relay_tune.schedule.rewrites.rows import ROWS
@@ -55,6 +56,31 @@ def test_several_threads_add_up_as_one_does(threads: int) -> None:
     one, several = (plan.default_schedule(SERVER, count).algorithm for count in (1, threads))
     assert several.order_of_sums == one.order_of_sums
     assert fastest.algorithm.order_of_sums != one.order_of_sums
+
+
+def test_how_numbers_are_added_up_is_found_without_a_search_of_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = plan_program(weight_gradient(4, 16, 64, 64))
+    plans = [plan.with_algorithm(each) for each in plan.algorithms_on(SERVER)]
+    _, best = cheapest_schedule(plans, SERVER, 1)
+    searched: list[AppliedAlgorithm] = []
+    search = Plan.default_under_algorithm
+
+    def counted(plan: Plan, machine: Machine, threads: int) -> tuple[float, Schedule]:
+        searched.append(plan.algorithm)
+        return search(plan, machine, threads)
+
+    monkeypatch.setattr(Plan, "default_under_algorithm", counted)
+    cheapest_schedule(plans, SERVER, 1)
+    all_searched = len(searched)
+    searched.clear()
+    _, found = cheapest_schedule(plans, SERVER, 1, lambda algorithm: algorithm.order_of_sums)
+    assert found.algorithm.order_of_sums == best.algorithm.order_of_sums
+    assert len(searched) <= all_searched
+    searched.clear()
+    cheapest_schedule(plans, SERVER, 1, lambda algorithm: "the only kind")
+    assert len(searched) == 1
 
 
 def test_nests_are_planned_once_whatever_is_packed_or_allowed() -> None:

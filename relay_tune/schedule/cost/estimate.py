@@ -102,6 +102,11 @@ def compute_cycles(tile: Tile) -> float:
     return _all_tiles(tile)[0]
 
 
+def whole_tile_cycles(tile: Tile) -> float:
+    """The same without the tiles at the edges."""
+    return prod(axis.extent // n for axis, n in tile.extents.items()) * _tile_cycles(tile)
+
+
 @remembered(REMEMBERED)
 def _all_tiles(tile: Tile) -> tuple[float, int, int]:
     """Cycles of arithmetic, tiles, and computed points of all tiles, those at the edges too."""

@@ -82,10 +82,12 @@ def asks_for_next_part(analysis: NestAnalysis, choice: TileChoice) -> bool | Non
     """
     if analysis.match is not None or any(access.constant for access in analysis.body_accesses):
         return None
+    if part_rows(analysis.nest, choice):
+        return next_part(analysis.nest, choice) is not None
+    if max(choice.blocks, default=1) == 1:
+        return None
     whole = replace(choice, blocks=(1,) * len(choice.blocks))
-    if not part_rows(analysis.nest, choice):
-        return False if choice != whole and part_rows(analysis.nest, whole) else None
-    return next_part(analysis.nest, choice) is not None
+    return False if part_rows(analysis.nest, whole) else None
 
 
 def _fetched_blocks(

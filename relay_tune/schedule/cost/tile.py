@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import product
 from math import prod
 
 from relay_tune.machine.machine import LINE_BYTES, Machine
@@ -169,14 +168,11 @@ def line_share(
 
 def tile_variants(tiles: Iterable[tuple[Axis, int]]) -> list[tuple[int, dict[Axis, int]]]:
     """How many tiles there are of each shape, the whole ones first, others at the edges."""
-    variants = [(axis, _extents(axis.extent, tile)) for axis, tile in tiles]
-    return [
-        (
-            prod(count for count, _ in found),
-            {a: n for (a, _), (_, n) in zip(variants, found, strict=True)},
-        )
-        for found in product(*(extents for _, extents in variants))
-    ]
+    variants: list[tuple[int, dict[Axis, int]]] = [(1, {})]
+    for axis, tile in tiles:
+        own = _extents(axis.extent, tile)
+        variants = [(n * m, {**found, axis: e}) for n, found in variants for m, e in own]
+    return variants
 
 
 def _extents(extent: int, tile: int) -> list[tuple[int, int]]:

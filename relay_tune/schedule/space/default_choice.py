@@ -50,7 +50,8 @@ def default_choice(space: NestSpace) -> TileChoice:
     the shape of the register tile, and at the others one by one. Spaces of nests that are alike
     share what is found.
     """
-    run = space.threads, space.repeats
+    threads = 1 if space.repeats else space.threads  # a group is divided, not its nests
+    run = threads, space.repeats
     return _found(space.analysis, space.machine, *run, space.names, space.values, space.opened)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import product
+from operator import itemgetter
 
 from relay_tune.schedule.space.alternatives import is_small_window
-from relay_tune.schedule.space.choice_cost import ChoiceCost
+from relay_tune.schedule.space.choice_cost import ChoiceCost, TileCost
 from relay_tune.schedule.space.space import NestSpace, integer, pair
 
 ENOUGH_ACCUMULATORS = 8
@@ -29,14 +30,20 @@ Chosen = Mapping[str, object]
 
 
 class Descent:
-    """Descents in one space; no combination is decoded or estimated twice."""
+    """Descents in one space; no combination is decoded or estimated twice.
+
+    Most differ in the loops around equal tiles, whose arithmetic alone may be too much.
+    """
 
     def __init__(self, space: NestSpace) -> None:
         self._space = space
         self._values = dict(zip(space.names, space.values, strict=True))
         self._enough = _enough_accumulators(space)
-        self._combinations: dict[tuple[str, ...], Sequence[tuple[object, ...]]] = {}
+        self._combinations: dict[tuple[str, ...], Sequence[Chosen]] = {}
         self._costs: dict[tuple[object, ...], ChoiceCost] = {}
+        self._tiles: dict[tuple[object, ...], TileCost] = {}
+        self._all_of = itemgetter(*space.names)
+        self._inner_of = itemgetter(*(name for name in space.names if not _is_around(name)))
 
     def run(self, chosen: Chosen) -> tuple[float, Chosen]:
         """The cost of the combination at the end of a descent, and itself."""
@@ -57,9 +64,7 @@ class Descent:
     def may_reach(self, chosen: Chosen, bound: float) -> bool:
         """Whether a descent's first group has a combination that costs less than a bound."""
         group = self.groups(chosen)[0]
-        candidates = (
-            {**chosen, **dict(zip(group, values, strict=True))} for values in self.together(group)
-        )
+        candidates = ({**chosen, **values} for values in self.together(group))
         return any(self._cost(candidate, bound) < bound for candidate in candidates)
 
     def groups(self, chosen: Chosen) -> list[tuple[str, ...]]:
@@ -84,17 +89,19 @@ class Descent:
         """The combination with the best values of a group together, and its cost."""
         best = chosen
         for values in self.together(group):
-            candidate = {**chosen, **dict(zip(group, values, strict=True))}
+            candidate = {**chosen, **values}
             found = self._cost(candidate, WORTH_CHANGING * cost)
             if found < WORTH_CHANGING * cost:
                 cost, best = found, candidate
         return best, cost
 
-    def together(self, group: tuple[str, ...]) -> Sequence[tuple[object, ...]]:
-        """The values of a group that are tried together."""
+    def together(self, group: tuple[str, ...]) -> Sequence[Chosen]:
+        """The values of a group that are tried together, by name."""
         found = self._combinations.get(group)
         if found is None:
-            found = self._combinations[group] = self._combined(group)
+            combined = self._combined(group)
+            found = [dict(zip(group, values, strict=True)) for values in combined]
+            self._combinations[group] = found
         return found
 
     def _combined(self, group: tuple[str, ...]) -> Sequence[tuple[object, ...]]:
@@ -110,12 +117,23 @@ class Descent:
 
     def _cost(self, chosen: Chosen, bound: float) -> float:
         """The cycles of a combination with what else speaks against it; infinite if not below."""
-        key = tuple(map(chosen.__getitem__, self._space.names))
+        inner = self._inner_of(chosen)
+        tiles = self._tiles.get(inner)
+        if tiles is None:
+            tiles = self._tiles[inner] = TileCost(self._space, self._space.tiles(chosen))
+        if tiles.below(bound) == math.inf:
+            return math.inf
+        key = self._all_of(chosen)
         known = self._costs.get(key)
         if known is None:
-            tiles, ahead = self._space.tiles(chosen), bool(chosen["prefetch"])
-            known = self._costs[key] = ChoiceCost(self._space, tiles, ahead)
+            choice, ahead = self._space.tiles(chosen), bool(chosen["prefetch"])
+            known = self._costs[key] = ChoiceCost(self._space, choice, ahead, tiles.tile)
         return known.below(bound)
+
+
+def _is_around(name: str) -> bool:
+    """Whether a choice is one of the loops around tiles, and of what is asked for there."""
+    return name in ("order", "prefetch") or name.startswith("blocks")
 
 
 def _enough_accumulators(space: NestSpace) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from relay_tune.machine.coefficients import Coefficients
 from relay_tune.machine.machine import Machine
@@ -43,7 +42,7 @@ def with_parallel(
         else:
             chunks *= loop.count
         fused += 1
-    return replace(choice, parallel=fused) if fused else choice
+    return choice.shared_by(fused) if fused else choice
 
 
 @remembered(REMEMBERED)

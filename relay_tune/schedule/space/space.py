@@ -8,7 +8,6 @@ combination that passes the rule gives correct code; the rule only leaves out wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -58,36 +57,33 @@ class NestSpace:
     def tiles(self, chosen: Mapping[str, object]) -> TileChoice:
         """The choice that values stand for, on one thread and without prefetches."""
         vector, lanes = pair(chosen["vector"])
-        tile, blocks = [], []
-        for place, axis in enumerate(self.analysis.nest.axes):
-            of_tile, of_blocks = _names(place)
-            if place == vector:
-                extent = integer(chosen["vectors"]) * lanes
-            elif axis in self.analysis.written_out:
-                extent = axis.extent
-            else:
-                extent = integer(chosen.get(of_tile, 1))
-            tile.append(min(extent, axis.extent))
-            blocks.append(integer(chosen.get(of_blocks, 1)))
+        axes, written_out = self.analysis.nest.axes, self.analysis.written_out
+        of_tiles, of_blocks = _names(len(axes))
+        tile = [
+            axis.extent if axis in written_out else min(integer(chosen.get(name, 1)), axis.extent)
+            for axis, name in zip(axes, of_tiles, strict=True)
+        ]
+        if vector >= 0:
+            tile[vector] = min(integer(chosen["vectors"]) * lanes, axes[vector].extent)
         return TileChoice(
-            vector=vector,
-            lanes=lanes,
-            tile=tuple(tile),
-            order=_integers(chosen["order"]),
-            blocks=tuple(blocks),
-            reduction_order=_integers(chosen["reduction_order"]),
-            unroll=integer(chosen["unroll"]),
+            vector,
+            lanes,
+            tuple(tile),
+            _integers(chosen["order"]),
+            tuple([integer(chosen.get(name, 1)) for name in of_blocks]),
+            _integers(chosen["reduction_order"]),
+            integer(chosen["unroll"]),
             parallel=0,
         )
 
     def with_ahead_and_parallel(self, choice: TileChoice, prefetch: bool) -> TileChoice:
         """A choice of tiles with what it fetches ahead, if anything, and its parallel loops."""
-        asking = replace(choice, prefetch=True)
-        if prefetch and (
-            fetched_ahead(self.analysis, choice, self.machine)
-            or asks_for_next_part(self.analysis, asking)
-        ):
-            choice = asking
+        if prefetch:
+            asking = choice.fetching()
+            if fetched_ahead(self.analysis, choice, self.machine) or asks_for_next_part(
+                self.analysis, asking
+            ):
+                choice = asking
         if self.repeats:
             return choice
         return with_parallel(self.analysis, choice, self.machine, self.threads, self.opened)
@@ -121,9 +117,10 @@ class NestSpace:
 
 
 @cache
-def _names(place: int) -> tuple[str, str]:
-    """The names of the choices of an axis."""
-    return f"tile{place}", f"blocks{place}"
+def _names(axes: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the choices of so many axes: of their tiles, and of their blocks."""
+    of_tiles, of_blocks = ([f"{name}{n}" for n in range(axes)] for name in ("tile", "blocks"))
+    return tuple(of_tiles), tuple(of_blocks)
 
 
 def nest_space(
