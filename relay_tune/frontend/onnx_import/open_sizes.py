@@ -143,11 +143,15 @@ def numbers_below(build: Builder, size: Dim) -> Expr:
 
 def positions(build: Builder, data: Expr, axis: int) -> Expr:
     """0, 1, ... along an axis of a tensor, int64, also where its size has no name."""
-    size = shape_of(data)[axis]
+    return positions_below(build, known_size(build, data, axis))
+
+
+def positions_below(build: Builder, size: Size) -> Expr:
+    """0, 1, ... below a size, int64."""
     if isinstance(size, int):
         return build.constant(np.arange(size))
-    if isinstance(size, UnknownDim):
-        return range_at_run_time(build, build.constant(0), axis_size(build, data, axis))
+    if isinstance(size, Expr):
+        return range_at_run_time(build, build.constant(0), size)
     return numbers_below(build, size)
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import Builder, is_known, known_integers, tensor_type
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.run_time_axes import vector_length
+from relay_tune.frontend.onnx_import.open_sizes import Size
+from relay_tune.frontend.onnx_import.run_time_axes import int64_vector, vector_length
 from relay_tune.frontend.onnx_import.symbolic_rules import (
     RESHAPED,
     RULES,
@@ -73,6 +74,16 @@ def vector_dims(build: Builder, expr: Expr, what: str) -> tuple[Dim, ...]:
     if elements.ndim > 1:
         raise ModelError(f"{what} must be a vector of integers, but has shape {elements.shape}.")
     return tuple(elements.reshape(-1).tolist())
+
+
+def vector_sizes(build: Builder, expr: Expr, what: str) -> tuple[Size, ...]:
+    """The elements of an integer vector as sizes; those that only a run knows are taken from it."""
+    return tuple(
+        build.call("take", int64_vector(build, expr), build.constant(place), axis=0)
+        if isinstance(dim, UnknownDim)
+        else dim
+        for place, dim in enumerate(vector_dims(build, expr, what))
+    )
 
 
 def with_known_elements(

@@ -230,6 +230,55 @@ CASES: dict[str, tuple[str, int, dict[str, Any], dict[str, tuple[Any, ...]]]] = 
         {"image": ints(4, 6), "block": ints(2, 2)},
         {"x": (("n", 12, 6),)},
     ),
+    "windows added to an image of the sizes of a vector": (
+        """g (float[b, c, l] x, int64[2] image) => (float y)
+          { y = Col2Im<strides=[2, 1], pads=[1, 0, 0, 1], dilations=[1, 2]>(x, image, block) }""",
+        18,
+        {"block": ints(2, 3)},
+        {"x": (("n", 12, 15),), "image": (ints(6, 8),)},
+    ),
+    "windows of an image added to it": (
+        """g (float[b, 12, l] x, float[b, 2, h, w] like) => (float y) {
+          image = Shape<start=2>(like)
+          y = Col2Im<strides=[2, 1], pads=[1, 0, 0, 1], dilations=[1, 2]>(x, image, block) }""",
+        18,
+        {"block": ints(2, 3)},
+        {"x": ((2, 12, 15),), "like": ((2, 2, 6, 8),)},
+    ),
+    "positions of an image of any size": (
+        """g (float[b, 2, 3] m, float[b, 3, h, w] like) => (float y, float z) {
+          size = Shape(like)
+          y = AffineGrid(m, size)
+          z = AffineGrid<align_corners=1>(m, size) }""",
+        20,
+        {},
+        {"m": ((2, 2, 3),), "like": ((2, 3, "even", "long"),)},
+    ),
+    "positions of a volume of the sizes of a vector": (
+        "g (float[b, c, d] m, int64[5] size) => (float y) { y = AffineGrid(m, size) }",
+        20,
+        {},
+        {"m": ((2, 3, 4),), "size": (ints(2, 1, 4, 1, 5),)},
+    ),
+    "diagonals of any length": (
+        """g (float[b, n, c, n] x) => (float y, float z) {
+          y = Einsum<equation="bici->bci">(x)
+          z = Einsum<equation="bici->c">(x) }""",
+        17,
+        {},
+        {"x": (("even", "n", "m", "n"),)},
+    ),
+    "a diagonal of sizes without a name": (
+        "g (float[n, 3] x) => (float y) {"
+        + ROWS
+        + """
+          t = Transpose(k)
+          p = MatMul(k, t)
+          y = Einsum<equation="ii->i">(p) }""",
+        17,
+        LIMIT,
+        {"x": (("n", 3),)},
+    ),
     "channels as blocks of pixels": (
         'g (float[1, c, h, 3] x) => (float y) { y = DepthToSpace<blocksize=2, mode="CRD">(x) }',
         17,

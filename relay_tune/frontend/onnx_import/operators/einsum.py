@@ -12,9 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relay_tune.errors import ModelError
-from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of, shape_of, static_dim
+from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of, shape_of
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import Size, known_size, known_sizes, size_product
+from relay_tune.frontend.onnx_import.open_sizes import (
+    Size,
+    known_size,
+    known_sizes,
+    positions_below,
+    size_product,
+    size_value,
+)
 from relay_tune.frontend.onnx_import.operators.reshape import reshape_to_known
 from relay_tune.frontend.onnx_import.types import is_float
 from relay_tune.ir.dim import UNKNOWN, Dim
@@ -106,7 +113,7 @@ def _diagonal(build: Builder, data: Expr, labels: Labels) -> Operand:
     """The elements whose indices agree on all axes of the same label.
 
     Two axes of size n are moved to the front and joined; every (n + 1)-th element is on the
-    diagonal.
+    diagonal, also where only a run knows n.
     """
     repeated = next((label for label in labels if labels.count(label) > 1), None)
     if repeated is None:
@@ -115,17 +122,23 @@ def _diagonal(build: Builder, data: Expr, labels: Labels) -> Operand:
     rest = [axis for axis in range(len(labels)) if axis not in (first, second)]
     sizes = shape_of(data)
     size = _common_size(repeated, sizes[first], sizes[second])
-    if size is None:
-        raise _different_sizes(repeated, sizes[first], sizes[second])
-    data = _with_size(build, Operand(data, labels), repeated, size).data
-    count = static_dim(size)
+    if size is not None:
+        data = _with_size(build, Operand(data, labels), repeated, size).data
     data = build.call("transpose", data, axes=(first, second, *rest))
-    kept = known_sizes(build, data)[2:]
-    data = reshape_to_known(build, data, (count * count, *kept))
-    data = build.call(
-        "strided_slice", data, begin=(0,), end=(count * count,), strides=(count + 1,), axes=(0,)
-    )
+    count, _, *kept = known_sizes(build, data)
+    data = reshape_to_known(build, data, (size_product(build, (count, count)), *kept))
+    data = _every(build, data, count)
     return _diagonal(build, data, (repeated, *(labels[axis] for axis in rest)))
+
+
+def _every(build: Builder, data: Expr, count: Size) -> Expr:
+    """Every (count + 1)-th of count * count elements of the first axis."""
+    if isinstance(count, int):
+        step, end = count + 1, count * count
+        return build.call("strided_slice", data, begin=(0,), end=(end,), strides=(step,), axes=(0,))
+    step_value = build.call("add", size_value(build, count), build.constant(1))
+    places = build.call("multiply", positions_below(build, count), step_value)
+    return build.call("take", data, places, axis=0)
 
 
 def _joined(build: Builder, operands: Sequence[Operand], output: Labels) -> Operand:

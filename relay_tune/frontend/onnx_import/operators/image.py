@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from math import prod
-
-import numpy as np
 
 from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import (
     Builder,
     check_size,
     dtype_of,
-    known_integers,
     rank_of,
     shape_of,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import with_size
+from relay_tune.frontend.onnx_import.open_sizes import (
+    Size,
+    positions_below,
+    size_value,
+    with_size,
+)
+from relay_tune.frontend.onnx_import.operators.activation import shifted
+from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.symbolic import vector_sizes
 from relay_tune.ir.expr import Expr
 
 _METHODS = {
@@ -63,24 +69,40 @@ def translate_affine_grid(node: OnnxNode, build: Builder) -> Expr:
     The body that the standard gives for it is wrong for a batch of one.
     """
     theta = node.input(0)
-    _, _, *sizes = known_integers(node.input(1), "the input size")
+    sizes = vector_sizes(build, node.input(1), "the input size")[2:]
     count = len(sizes)
-    if count not in (2, 3) or rank_of(theta) != 3 or shape_of(theta)[1:] != (count, count + 1):
+    if count not in (2, 3) or rank_of(theta) != 3:
         raise ModelError("theta must be [batch, 2, 3] for 2 spatial axes, [batch, 3, 4] for 3.")
-    check_size((count + 1) * prod(sizes), dtype_of(theta))
-    positions = [_coordinates(size, node.flag("align_corners", 0)) for size in sizes]
-    grid = np.meshgrid(*positions, indexing="ij")
-    rows = np.stack([*(axis.reshape(-1) for axis in reversed(grid)), np.ones(prod(sizes))])
-    moved = build.call("nn.matmul", theta, build.constant(rows, dtype_of(theta)))
-    moved = build.call("transpose", moved, axes=(0, 2, 1))
-    return build.call("reshape", moved, newshape=(-1, *sizes, count))
+    theta = with_size(build, with_size(build, theta, 1, count), 2, count + 1)
+    if shape_of(theta)[1:] != (count, count + 1):
+        raise ModelError("theta must be [batch, 2, 3] for 2 spatial axes, [batch, 3, 4] for 3.")
+    check_size(prod(size for size in sizes if isinstance(size, int)), dtype_of(theta))
+    terms = [_column(build, theta, count, count)]
+    for axis, size in enumerate(sizes):
+        position = _coordinates(build, size, dtype_of(theta), node.flag("align_corners", 0))
+        position = build.call("expand_dims", position, axis=1, num_newaxis=count - axis)
+        column = _column(build, theta, count - 1 - axis, count)
+        terms.append(build.call("multiply", column, position))
+    return reduce(lambda left, right: build.call("add", left, right), terms)
 
 
-def _coordinates(size: int, align_corners: bool) -> np.ndarray:
-    """Where the elements of an axis lie: -1 and 1 are its ends, or its outermost elements."""
-    if align_corners:
-        return np.linspace(-1, 1, size)
-    return (2 * np.arange(size) + 1) / size - 1
+def _column(build: Builder, theta: Expr, place: int, count: int) -> Expr:
+    """A column of each matrix, [batch, 1 ..., d]."""
+    column = build.call("take", theta, build.constant(place), axis=2)
+    return build.call("expand_dims", column, axis=1, num_newaxis=count)
+
+
+def _coordinates(build: Builder, size: Size, dtype: str, align_corners: bool) -> Expr:
+    """Where the elements of an axis lie: -1 and 1 are its ends, or its outermost elements.
+
+    A single element lies in the middle, as torch has it.
+    """
+    place = cast_to(build, positions_below(build, size), "float64")
+    steps = shifted(build, cast_to(build, size_value(build, size), "float64"), -1)
+    from_middle = build.call("subtract", build.call("add", place, place), steps)
+    least = build.constant(1.0, "float64")
+    length = build.call("maximum", steps, least) if align_corners else shifted(build, steps, 1)
+    return cast_to(build, build.call("divide", from_middle, length), dtype)
 
 
 IMAGES: Mapping[str, Translator] = {

@@ -1,6 +1,7 @@
 """Operators that say which element of a window is meant: maxima with their indices, and folding.
 
-Which elements a window has is known when the model is imported: a table of positions.
+Which elements a window has is known when the model is imported: a table of positions. Images whose
+sizes only a run knows are in `open_image`.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ from relay_tune.frontend.onnx_import.build import (
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.open_sizes import (
+    dims_of,
     known_size,
     positions,
     reshape_to_sizes,
     with_size,
 )
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.open_image import open_image
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.windows import (
     Windows,
@@ -36,6 +39,7 @@ from relay_tune.frontend.onnx_import.operators.windows import (
     spatial_rank,
     windows_of,
 )
+from relay_tune.frontend.onnx_import.symbolic import vector_sizes
 from relay_tune.frontend.onnx_import.types import lowest_value
 from relay_tune.ir.dim_arithmetic import floor_divide
 from relay_tune.ir.expr import Expr
@@ -147,11 +151,14 @@ def _resized(build: Builder, data: Expr, shape: Sequence[int]) -> Expr:
 def translate_col2im(node: OnnxNode, build: Builder) -> Expr:
     """Windows, one a column, added to an image where they lie over each other."""
     data = node.input(0)
-    sizes = known_integers(node.input(1), "the input image_shape")
+    wanted = vector_sizes(build, node.input(1), "the input image_shape")
     block = known_integers(node.input(2), "the input block_shape")
-    if rank_of(data) != 3 or not sizes or len(block) != len(sizes):
+    if rank_of(data) != 3 or not wanted or len(block) != len(wanted):
         raise ModelError("expects columns [batch, channels * block, windows].")
-    windows = windows_of(node, sizes, block)
+    windows = windows_of(node, dims_of(wanted), block)
+    sizes = tuple(size for size in wanted if isinstance(size, int))
+    if len(sizes) < len(wanted):
+        return open_image(build, data, windows, wanted)
     coordinates, counts = element_positions(windows, sizes)
     data = with_size(build, data, 2, math.prod(counts))
     rows, columns = shape_of(data)[1:]

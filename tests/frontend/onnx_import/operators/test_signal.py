@@ -91,6 +91,21 @@ def test_affine_grid(check_node: Check, batch: int, sizes: tuple[int, ...], alig
     check_node("AffineGrid", theta, None, constants={1: size}, opset=20, align_corners=aligned)
 
 
+def test_affine_grid_of_one_element_lies_in_the_middle(node_model: NodeModel) -> None:
+    theta = floats(2, 2, 3)
+    for aligned in (0, 1):
+        model = node_model(
+            "AffineGrid",
+            [theta, None],
+            constants={1: np.array([2, 1, 1, 1])},
+            opset=20,
+            align_corners=aligned,
+        )
+        np.testing.assert_array_equal(
+            rt.interpret(from_onnx(model), theta)[:, 0, 0], theta[:, :, 2]
+        )
+
+
 def test_elements_of_an_open_axis_are_compressed() -> None:
     condition = onnx.numpy_helper.from_array(np.array([True, False, True]), "keep")
     graph = helper.make_graph(
