@@ -17,6 +17,11 @@ def test_a_built_case_is_equal_to_int64_arithmetic(seed: int) -> None:
     assert wrong_elements(integer_case(seed)) == 0
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_small_weights_are_multiplied_exactly_as_bytes(seed: int) -> None:
+    assert wrong_elements(integer_case(seed, most=64), target="x86_64-linux-gnu:haswell") == 0
+
+
 @pytest.mark.parametrize("integers", ["always", "never"])
 def test_programs_are_equal_to_int64_arithmetic(integers: str) -> None:
     for seed in range(100, 140):

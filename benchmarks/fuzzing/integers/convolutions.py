@@ -9,11 +9,13 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from benchmarks.fuzzing.integers.case import Case, Graph
 from benchmarks.fuzzing.integers.draw import (
+    MOST_WEIGHT,
     Array,
     byte_type,
     numbers,
     scale,
     stored,
+    weights,
     wrapped,
     zero_point,
 )
@@ -43,10 +45,10 @@ class Windows:
         }
 
 
-def conv_integer(rng: np.random.Generator) -> Case:
+def conv_integer(rng: np.random.Generator, most: int = MOST_WEIGHT) -> Case:
     """ConvInteger."""
     windows, left, right = _windows(rng, 800), byte_type(rng), byte_type(rng)
-    x, w = numbers(rng, windows.data, left), numbers(rng, windows.kernel, right)
+    x, w = numbers(rng, windows.data, left), weights(rng, windows.kernel, right, most)
     zx = np.asarray(numbers(rng, (), left) * int(rng.random() < 0.75), left)
     zw = zero_point(rng, right, windows.kernel[0])
     is_constant, graph = bool(rng.random() < 0.7), Graph()
@@ -61,11 +63,11 @@ def conv_integer(rng: np.random.Generator) -> Case:
     return graph.case(name, wrapped(_convolved(windows, x, zx, w, zw)))
 
 
-def quantized_conv(rng: np.random.Generator) -> Case:
+def quantized_conv(rng: np.random.Generator, most: int = MOST_WEIGHT) -> Case:
     """A convolution whose result is quantized, as one operator or between conversions."""
     windows = _windows(rng, MOST_EXACT_STEPS)
     left, right, result = (byte_type(rng) for _ in range(3))
-    x, w = numbers(rng, windows.data, left), numbers(rng, windows.kernel, right)
+    x, w = numbers(rng, windows.data, left), weights(rng, windows.kernel, right, most)
     zx, zy = (np.asarray(numbers(rng, (), each), each) for each in (left, result))
     zw = zero_point(rng, right, windows.kernel[0])
     sx, sw, sy = scale(rng), scale(rng, *zw.shape), scale(rng) * np.float32(2**10)

@@ -12,12 +12,24 @@ Array = np.ndarray[Any, Any]
 BYTES = ("uint8", "int8")
 
 
+MOST_WEIGHT = 128
+"""The largest magnitude of a byte with a sign."""
+
+
 def numbers(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> Array:
     """Integers of the whole range of a type, about half of them at its ends."""
     info = np.iinfo(dtype)
     drawn = rng.integers(info.min, info.max, shape, dtype, endpoint=True)
     ends = rng.choice(np.array([info.min, info.max], dtype), shape)
     return np.where(rng.random(shape) < 0.5, ends, drawn).astype(dtype)
+
+
+def weights(rng: np.random.Generator, shape: Sequence[int], dtype: str, most: int) -> Array:
+    """The same, of which signed ones lie within `most` of zero."""
+    drawn = numbers(rng, shape, dtype)
+    if np.iinfo(dtype).min == 0:
+        return drawn
+    return np.clip(drawn.astype(np.int64), -most, most).astype(dtype)
 
 
 def byte_type(rng: np.random.Generator) -> str:

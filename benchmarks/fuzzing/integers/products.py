@@ -6,11 +6,13 @@ import numpy as np
 
 from benchmarks.fuzzing.integers.case import Case, Graph
 from benchmarks.fuzzing.integers.draw import (
+    MOST_WEIGHT,
     Array,
     byte_type,
     numbers,
     scale,
     stored,
+    weights,
     wrapped,
     zero_point,
 )
@@ -19,12 +21,12 @@ MOST_EXACT_STEPS = 240
 """Products of differences of bytes whose sums float32 has exactly."""
 
 
-def matmul_integer(rng: np.random.Generator) -> Case:
+def matmul_integer(rng: np.random.Generator, most: int = MOST_WEIGHT) -> Case:
     """MatMulInteger of vectors, matrices and stacks of them."""
     left, right = byte_type(rng), byte_type(rng)
     rows, steps, columns = (int(rng.integers(1, most)) for most in (40, 600, 40))
     a_shape, b_shape = _shapes(rng, rows, steps, columns)
-    a, b = numbers(rng, a_shape, left), numbers(rng, b_shape, right)
+    a, b = numbers(rng, a_shape, left), weights(rng, b_shape, right, most)
     za = zero_point(rng, left, rows if len(a_shape) > 1 else 1)
     zb = zero_point(rng, right, columns if len(b_shape) > 1 else 1)
     is_constant, graph = bool(rng.random() < 0.6), Graph()
@@ -40,13 +42,13 @@ def matmul_integer(rng: np.random.Generator) -> Case:
     return graph.case(name, wrapped(expected))
 
 
-def quantized_matmul(rng: np.random.Generator) -> Case:
+def quantized_matmul(rng: np.random.Generator, most: int = MOST_WEIGHT) -> Case:
     """A product whose result is quantized, as one operator or between conversions."""
     left, right, result = (byte_type(rng) for _ in range(3))
     steps = int(rng.integers(1, MOST_EXACT_STEPS))
     rows, columns = (int(rng.integers(1, 40)) for _ in range(2))
     a_shape, b_shape = _shapes(rng, rows, steps, columns)
-    a, b = numbers(rng, a_shape, left), numbers(rng, b_shape, right)
+    a, b = numbers(rng, a_shape, left), weights(rng, b_shape, right, most)
     is_constant, graph = bool(rng.random() < 0.5), Graph()
     za = np.asarray(numbers(rng, (), left), left)
     zb = zero_point(rng, right, columns if len(b_shape) == 2 else 1)
