@@ -59,7 +59,7 @@ def pipeline_after(
     """A pipeline up to the last run of a pass, by default the default one.
 
     Options of the pass, as in `fuse{maximum_group_size=8}`, hold wherever it runs. What is no pass
-    of the pipeline runs alone, after type inference.
+    of the pipeline runs alone, after type inference; `default` is all passes of the default pipeline.
     Raises InputError if there is no such pass.
     """
     chosen = PipelineOptions() if options is None else options
@@ -70,6 +70,8 @@ def pipeline_after(
             remedy="Give a whole pipeline as --passes.",
         )
     pipeline = default_pipeline(chosen) if whole is None else whole
+    if item.name == DEFAULT:
+        return replace(pipeline, passes=_passes(item, chosen))
     if item.name not in [step.name for step in pipeline.passes]:
         (step,) = _passes(item, chosen)
         return Pipeline((InferTypes(), step), pipeline.instruments)

@@ -68,6 +68,11 @@ def test_every_pass_can_be_named() -> None:
         assert len(described_options(kind).split("), ")) >= len(options_of(kind))
 
 
+def test_after_default_all_passes_have_run() -> None:
+    after = pipeline_after("default{layout=NCHW}").passes
+    assert after == parse_pipeline("default{layout=NCHW}").passes
+
+
 def test_after_a_pass_with_options() -> None:
     passes = pipeline_after("fold_constants{maximum_growth=1}").passes
     assert passes[-1] == FoldConstants(1)
