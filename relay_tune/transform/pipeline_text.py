@@ -59,7 +59,7 @@ def pipeline_after(
     """A pipeline up to the last run of a pass, by default the default one.
 
     Options of the pass, as in `fuse{maximum_group_size=8}`, hold wherever it runs. What is no pass
-    of the pipeline runs alone, after type inference; `default` is all passes of the default pipeline.
+    of the pipeline runs alone, after type inference; `default` is all passes of the default one.
     Raises InputError if there is no such pass.
     """
     chosen = PipelineOptions() if options is None else options
