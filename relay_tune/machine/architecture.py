@@ -12,9 +12,8 @@ from collections.abc import Callable, Collection, Sequence
 from relay_tune.machine.coefficients import MEASURED_ON_SERVERS, Coefficients
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.linking import Linking
-from relay_tune.machine.pattern import WORD_BITS, WordPattern
+from relay_tune.machine.pattern import WORD_BITS, WordPattern, WordSteps
 from relay_tune.machine.permission import Permission
-from relay_tune.machine.word_steps import WordSteps
 from relay_tune.quick_dataclass import dataclass
 
 

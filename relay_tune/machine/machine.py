@@ -8,8 +8,7 @@ from math import inf
 
 from relay_tune.machine.coefficients import MEASURED_ON_SERVERS, Coefficients
 from relay_tune.machine.intrinsic import Intrinsic
-from relay_tune.machine.pattern import INTEGER_PATTERNS, TilePattern
-from relay_tune.machine.word_steps import JOINED, WordSteps
+from relay_tune.machine.pattern import INTEGER_PATTERNS, JOINED, TilePattern, WordSteps
 from relay_tune.quick_dataclass import dataclass
 
 LINE_BYTES = 64

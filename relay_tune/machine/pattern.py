@@ -173,3 +173,20 @@ INTEGER_PATTERNS = (UNSIGNED_BY_SIGNED, SIGNED_BYTES, UNSIGNED_BYTES, BOUNDED_BY
 
 WORD_PATTERNS = (*INTEGER_PATTERNS, BFLOAT16_WORDS)
 """Those that algorithms bring sums of products to."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordSteps:
+    """What the product of two vectors of words takes that several instructions add to a sum.
+
+    Attributes:
+        instructions: of all; one that multiplies and adds is 1.
+        registers: beside those of sums and operands.
+    """
+
+    instructions: int
+    registers: int
+
+
+JOINED = WordSteps(1, 0)
+"""One instruction does it."""

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from relay_tune.codegen.target import native_target, parse_target
-from relay_tune.machine.pattern import BFLOAT16_PAIRS
-from relay_tune.machine.word_steps import WordSteps
+from relay_tune.machine.pattern import BFLOAT16_PAIRS, WordSteps
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.target_machine import machine_of, measured_machine
 from tests.schedule.machines import core

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from relay_tune.machine.machine import LINE_BYTES, Machine
-from relay_tune.machine.word_steps import JOINED, WordSteps
+from relay_tune.machine.pattern import JOINED, WordSteps
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice

@@ -8,8 +8,8 @@ from relay_tune.machine.pattern import (
     BOUNDED_BYTES,
     PAIRS,
     UNSIGNED_BY_SIGNED,
+    WordSteps,
 )
-from relay_tune.machine.word_steps import WordSteps
 
 _FIXED = 'asm "", "=v,0"'
 """No instruction. LLVM 22 adds up the products of several steps before it adds them to a sum: that
