@@ -94,7 +94,7 @@ def benchmark_commands() -> list[tuple[str, str, str]]:
 def test_benchmarks_have_the_options_that_pages_name(page: str, module: str, options: str) -> None:
     source = ROOT / Path(*module.split(".")).with_suffix(".py")
     text = source.read_text()
-    for option in re.findall(r"(?<= )-{1,2}[a-z]\w*", options):
+    for option in re.findall(r"(?<= )-{1,2}[a-z][\w-]*", options):
         assert f'"{option}"' in text, f"{page}: {module} {option}"
     assert "def main(" in text
 

@@ -20,6 +20,7 @@ from relay_tune.ir.dim import Polynomial, PositivePart, Quotient, Symbol
 from relay_tune.machine.coefficients import Coefficients
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.machine import Machine, Memory, MemoryScope, VectorUnit
+from relay_tune.machine.pattern import WordSteps
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.targets.registry import intrinsic_named
 from relay_tune.tensor import expression, loops, tensor
@@ -38,7 +39,7 @@ _CLASSES: Mapping[str, type[Any]] = MappingProxyType(
             *(tensor.Input, tensor.Computed, tensor.Procedure, tensor.ProcedureOutput),
             *(loops.Block, loops.Loop, loops.Let, loops.Store, loops.Prefetch, loops.Branch),
             *(loops.While, loops.Allocate),
-            *(TensorProgram, Machine, Memory, VectorUnit, Coefficients),
+            *(TensorProgram, Machine, Memory, VectorUnit, WordSteps, Coefficients),
             *(SymbolicSize, Symbol, Polynomial, Quotient, PositivePart),
         )
     }

@@ -167,7 +167,7 @@ class _Lowering:
         data_type = self._data_type(results) if self.other_factors else ""
         return TensorProgram(tuple(self.inputs), results, tuple(self.constants), data_type)
 
-    def bounded_tensors(self, function: Function) -> frozenset[tuple[Tensor, int]]:
+    def bounded_tensors(self, function: Function) -> tuple[tuple[Tensor, int], ...]:
         """Constants of a lowered primitive with dimensions along which pairs add up to little."""
         listed = bounded_dimensions(function)
         constants = constants_of(function) if listed else []
@@ -176,7 +176,7 @@ class _Lowering:
             tensor = self.values[constants[number]]
             assert isinstance(tensor, Tensor)
             found.append((tensor, dimension))
-        return frozenset(found)
+        return tuple(found)
 
     def _data_type(self, outputs: Sequence[Tensor]) -> str:
         """The type that all products let their data be rounded to; empty where they differ."""

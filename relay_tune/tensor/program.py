@@ -29,7 +29,7 @@ class TensorProgram:
     outputs: tuple[Tensor, ...]
     constants: tuple[tuple[Input, ConstantData], ...]
     data_type: str = ""
-    bounded: frozenset[tuple[Tensor, int]] = frozenset()
+    bounded: tuple[tuple[Tensor, int], ...] = ()
     is_decisive: bool = False
 
     def constant_arrays(self) -> dict[Tensor, Array]:

@@ -6,12 +6,13 @@ import pytest
 from relay_tune.building.plain_data import decoded, encoded
 from relay_tune.building.primitives import primitives_of
 from relay_tune.building.program_form import program_kernels
+from relay_tune.codegen.target import parse_target
 from relay_tune.errors import BuildError
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.dim import Symbol
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.deferred_array import array_of
-from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.expression import Axis, cast, reduce
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import dim_of, nominal, positive_size, symbolic_size
 from relay_tune.tensor.tensor import compute, input_tensor
@@ -50,8 +51,17 @@ def test_sharing_is_kept_and_elements_are_not() -> None:
         array_of(data)
 
 
+def test_what_is_known_of_constants_comes_back() -> None:
+    x, w = input_tensor("x", (4, 8), "uint8"), input_tensor("w", (4, 8), "int8")
+    y = compute("y", (4, 8), lambda i, j: cast(x[i, j], "int32") * cast(w[i, j], "int32"))
+    program = TensorProgram((x,), (y,), ((w, np.ones((4, 8), np.int8)),), bounded=((w, 1),))
+    found = decoded(str(encoded(program)))
+    assert found.bounded == ((found.constants[0][0], 1),)
+
+
 def test_numbers_and_machines_come_back_as_they_were() -> None:
-    given = (MACHINE, TILES, 1, 1.0, True, None, float("inf"), "x", (2, ()))
+    haswell = parse_target("x86_64-linux-gnu:haswell").machine
+    given = (MACHINE, TILES, haswell, 1, 1.0, True, None, float("inf"), "x", (2, ()))
     found = decoded(str(encoded(given)))
     assert found == given and list(map(type, found)) == list(map(type, given))
 

@@ -74,7 +74,7 @@ def test_keys_say_it() -> None:
 def test_lowered_programs_say_it_of_their_tensors() -> None:
     program = lower_function(with_bounded_dimensions(layer(np.full((1, 4), 64, "int8"))))
     ((weights, _),) = program.constants
-    assert program.bounded == {(weights, 1)}
+    assert program.bounded == ((weights, 1),)
 
 
 def test_numbers_are_no_constants_of_primitives() -> None:

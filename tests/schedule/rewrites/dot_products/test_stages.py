@@ -116,8 +116,8 @@ def test_no_other_sums_become_words() -> None:
     ("name", "patterns"),
     [
         ("x86_64-linux-gnu", ["dot_s16s16"]),
-        ("x86_64-linux-gnu:haswell", ["dot_s16s16"]),
-        ("x86_64-linux-gnu:skylake-avx512", ["dot_s16s16"]),
+        ("x86_64-linux-gnu:haswell", ["dot_s16s16", "dot_u8s8_bounded"]),
+        ("x86_64-linux-gnu:skylake-avx512", ["dot_s16s16", "dot_u8s8_bounded"]),
         ("x86_64-linux-gnu:cascadelake", ["dot_u8s8", "dot_s16s16"]),
         ("x86_64-linux-gnu:cooperlake", ["dot_b16b16", "dot_u8s8", "dot_s16s16"]),
         ("x86_64-linux-gnu:alderlake", ["dot_u8s8", "dot_s16s16"]),
