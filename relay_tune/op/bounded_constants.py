@@ -42,29 +42,46 @@ def constants_of(function: Function) -> list[Constant]:
 
 
 def with_bounded_dimensions(function: Function) -> Function:
-    """A primitive that says which of its constants have such pairs; itself if none has."""
+    """A primitive that says which of its constants have such pairs, and no longer which had them.
+
+    Itself if it says that already.
+    """
     known = tuple(
         (number, dimension)
         for number, constant in enumerate(constants_of(function))
         for dimension in _bounded(constant.data)
     )
-    if not known:
+    if known == bounded_dimensions(function):
         return function
-    return replace(function, attributes={**function.attributes, BOUNDED: known})
+    plain = without_bounded_dimensions(function)
+    if not known:
+        return plain
+    return replace(plain, attributes={**plain.attributes, BOUNDED: known})
+
+
+def without_bounded_dimensions(function: Function) -> Function:
+    """A primitive that says nothing of its constants; itself if it does not."""
+    if BOUNDED not in function.attributes:
+        return function
+    kept = {name: value for name, value in function.attributes.items() if name != BOUNDED}
+    return replace(function, attributes=kept)
 
 
 def has_small_elements(data: np.ndarray) -> bool:
     """Whether pairs of a constant add up to little along any dimension, as those of 7 bits do."""
     most = BOUNDED_BYTES.most_pair // 2
-    return data.dtype.name == BOUNDED_BYTES.right and bool(np.all(np.abs(data.astype(int)) <= most))
+    if data.dtype.name != BOUNDED_BYTES.right:
+        return False
+    return -most <= int(data.min(initial=0)) and int(data.max(initial=0)) <= most
 
 
 def _bounded(data: np.ndarray) -> Iterator[int]:
     """The dimensions along which pairs of a constant add up to little."""
     if data.dtype.name != BOUNDED_BYTES.right:
         return
+    are_small = has_small_elements(data)
     for dimension, size in enumerate(data.shape):
-        if size > 1 and _are_small(np.moveaxis(data, dimension, -1)):
+        if size > 1 and (are_small or _are_small(np.moveaxis(data, dimension, -1))):
             yield dimension
 
 

@@ -69,14 +69,15 @@ class QuantizationOptions:
         return ACTIVATIONS.get(self.scheme, BYTES)
 
     def _check_weight_bits(self) -> None:
-        if self.weight_bits not in WEIGHT_LIMITS or isinstance(self.weight_bits, bool):
+        is_number = isinstance(self.weight_bits, int) and not isinstance(self.weight_bits, bool)
+        if not is_number or self.weight_bits not in WEIGHT_LIMITS:
             raise InputError(
                 f"Weights cannot have {self.weight_bits!r} bits.",
                 remedy="Use 8, or 7 for processors with AVX2 and no VNNI.",
             )
         if self.weight_bits != 8 and self.scheme in WEIGHT_TYPES:
             raise InputError(
-                f"{self.scheme!r} says itself how weights are stored.",
+                f"The scheme {self.scheme!r} fixes how weights are stored.",
                 remedy=f"Omit weight_bits, or use the scheme {INT8!r}.",
             )
 

@@ -17,7 +17,7 @@ from relay_tune.ir.expr import Call, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import BOUNDED_BYTES
-from relay_tune.op.bounded_constants import with_bounded_dimensions
+from relay_tune.op.bounded_constants import with_bounded_dimensions, without_bounded_dimensions
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.kernel_programs import kernel_of
 from relay_tune.transform.module_pass import rewrite_calls
@@ -36,8 +36,8 @@ class BoundConstants:
 
     def __call__(self, module: Module) -> Module:
         """The module with marked kernels; itself where there are none."""
-        if BOUNDED_BYTES.name not in self.machine.dot_products:
-            return module
+        is_asked = BOUNDED_BYTES.name in self.machine.dot_products
+        mark = with_bounded_dimensions if is_asked else without_bounded_dimensions
         made: dict[Function, Function] = {}
 
         def visit(node: Expr) -> Expr:
@@ -46,7 +46,7 @@ class BoundConstants:
                 return node
             assert isinstance(node, Call)
             if kernel not in made:
-                made[kernel] = with_bounded_dimensions(kernel)
+                made[kernel] = mark(kernel)
             own = made[kernel]
             return node if own is kernel else replace(node, callee=own)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from relay_tune.op.bounded_constants import (
     constants_of,
     has_small_elements,
     with_bounded_dimensions,
+    without_bounded_dimensions,
 )
 from relay_tune.op.lower import lower_function
 from relay_tune.op.nn.matmul import dense
@@ -61,6 +64,16 @@ def test_only_signed_bytes_are_bounded() -> None:
 def test_a_primitive_without_such_constants_is_itself() -> None:
     own = layer(np.full((2, 4), 127, "int8"))
     assert with_bounded_dimensions(own) is own
+
+
+def test_what_was_known_of_other_weights_is_forgotten() -> None:
+    small, large = (np.full((1, 4), most, "int8") for most in (64, 127))
+    stale = replace(layer(large), attributes=with_bounded_dimensions(layer(small)).attributes)
+    assert bounded_dimensions(stale) == ((0, 1),)
+    assert bounded_dimensions(with_bounded_dimensions(stale)) == ()
+    known = with_bounded_dimensions(layer(small))
+    assert with_bounded_dimensions(known) is known
+    assert without_bounded_dimensions(known).attributes == layer(small).attributes
 
 
 def test_keys_say_it() -> None:

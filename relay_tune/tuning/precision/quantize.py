@@ -100,8 +100,8 @@ def quantize(
         report: with "auto", is told what was found as the search goes on.
 
     The network is built for this machine and run on the samples several times. Ctrl-C ends a search
-    with the best choice so far. Raises InputError for samples that do not fit, and where no layer
-    can be quantized.
+    with the best choice so far. Raises InputError for options that cannot be, for samples that do
+    not fit, and where no layer can be quantized.
     """
     options = QuantizationOptions(scheme, method, activations, max_loss, loss, threads, weight_bits)
     if scheme != SEARCHED:
@@ -192,7 +192,8 @@ def _workload(calibrated: Calibrated, schedules: BuildSchedules) -> str:
         for name, array in sorted(sample.items()):
             digest.update(name.encode() + array.tobytes())
     digest.update(f"{loss.__module__} {getattr(loss, '__qualname__', repr(type(loss)))}".encode())
-    digest.update(f"{calibrated.means.weight_bits} bits".encode())
+    bits = calibrated.means.weight_bits
+    digest.update(b"" if bits == 8 else f"{bits} bits".encode())
     known = schedules.known
     digest.update(b"" if known is None else known.fingerprint.encode())
     return f"precisions-{digest.hexdigest()[:24]}"

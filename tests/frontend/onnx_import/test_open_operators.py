@@ -372,6 +372,40 @@ def test_squeeze_without_axes_takes_an_open_size_for_no_one() -> None:
     assert fixed(floats(1, 1, 3, 1)).shape == (3,)
 
 
+def test_a_diagonal_of_sizes_without_names_is_of_a_square() -> None:
+    text = (
+        "g (float[n, 3] x, float[q, 3] z) => (float y) {"
+        + ROWS
+        + """
+      o = ReduceMax<axes=[1],keepdims=0>(z)
+      d = Greater(o, least)
+      j = Compress<axis=0>(z, d)
+      t = Transpose(j)
+      p = MatMul(k, t)
+      y = Einsum<equation="ii->i">(p) }"""
+    )
+    program = build(from_onnx(model_of(text, 17, LIMIT)), threads=1)
+    one = np.ones((4, 3), np.float32)
+    np.testing.assert_array_equal(program(one, one), [3, 3, 3, 3])
+    for rows in (3, 5):
+        with pytest.raises(RelayError, match="y: dyn.reshape"):
+            program(np.ones((rows, 3), np.float32), one)
+
+
+@pytest.mark.parametrize("windows", [3, 5, 8])
+def test_windows_are_as_many_as_an_image_has(windows: int) -> None:
+    text = """g (float[1, 12, l] x, float[1, 2, h, 4] like) => (float y) {
+      image = Shape<start=2>(like)
+      y = Col2Im<strides=[2, 2]>(x, image, block) }"""
+    model = model_of(text, 18, {"block": ints(2, 2)})
+    program = build(from_onnx(model), threads=1)
+    like = floats(1, 2, 4, 4)
+    (expected,) = onnxruntime_outputs(model, {"x": floats(1, 12, 4), "like": like})
+    assert program(floats(1, 12, 4), like).shape == expected.shape
+    with pytest.raises(RelayError, match="not as many elements|another size on axis"):
+        program(floats(1, 12, windows), like)
+
+
 def test_differences_of_neighbours_also_of_none() -> None:
     text = """g (float[b, n] x) => (float y, float z) { size = Shape<start=1, end=2>(x)
       last = Sub(size, one)

@@ -126,7 +126,8 @@ def _diagonal(build: Builder, data: Expr, labels: Labels) -> Operand:
         data = _with_size(build, Operand(data, labels), repeated, size).data
     data = build.call("transpose", data, axes=(first, second, *rest))
     count, _, *kept = known_sizes(build, data)
-    data = reshape_to_known(build, data, (size_product(build, (count, count)), *kept))
+    joined = (size_product(build, (count, count)), *kept)
+    data = reshape_to_known(build, data, joined, is_checked=True)
     data = _every(build, data, count)
     return _diagonal(build, data, (repeated, *(labels[axis] for axis in rest)))
 

@@ -46,7 +46,8 @@ def open_image(build: Builder, data: Expr, windows: Windows, sizes: tuple[Size, 
         known_size(build, data, 0),
         size_quotient(build, known_size(build, data, 1), elements),
     )
-    data = reshape_to_known(build, data, (batch, channels, *windows.size, *counts))
+    seen = (batch, channels, *windows.size, *counts)
+    data = reshape_to_known(build, data, seen, is_checked=True)
     pairs = chain.from_iterable((2 + axis, 2 + rank + axis) for axis in range(rank))
     data = build.call("transpose", data, axes=(0, 1, *pairs))
     for axis in reversed(range(rank)):

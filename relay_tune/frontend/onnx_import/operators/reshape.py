@@ -38,16 +38,19 @@ COPY, INFER, JOIN, SPLIT = 0, -1, -3, -4
 """The codes of `reshape` (see `relay_tune.typing.relations.reshape_codes`)."""
 
 
-def reshape_to_known(build: Builder, data: Expr, target: Sequence[Size]) -> Expr:
+def reshape_to_known(
+    build: Builder, data: Expr, target: Sequence[Size], *, is_checked: bool = False
+) -> Expr:
     """`data` with sizes of which the program computes those that are no dimensions.
 
-    A single one of these beside numbers is what is left of the elements.
+    A single one of these beside numbers is what is left of the elements; where it `is_checked`, a
+    run in which it is another size ends in an error.
     """
     dims = dims_of(target)
     if are_known(dims):
         return reshape_to(build, data, dims)
     numbers = [dim for dim in dims if isinstance(dim, int) and dim > 0]
-    if len(numbers) == len(dims) - 1:
+    if len(numbers) == len(dims) - 1 and not is_checked:
         codes = tuple(dim if isinstance(dim, int) else INFER for dim in dims)
         return build.call("reshape", data, newshape=codes)
     return reshape_to_sizes(build, data, target)
