@@ -50,7 +50,7 @@ class Coefficients:
     """A value that finds no register in a step."""
 
     word_instruction: float = 0.55
-    """What each instruction costs of several for a dot product of words, in fused multiply-adds.
+    """Cost of each instruction of a dot product of several, in fused multiply-adds.
 
     On an AMD Zen 3 loops of nothing else say .62 (two for int16) and .68 (three for bytes). Layers
     are then thought faster in float32 that are not, since their weights are larger: 3x3 over 512

@@ -177,7 +177,7 @@ WORD_PATTERNS = (*INTEGER_PATTERNS, BFLOAT16_WORDS)
 
 @dataclass(frozen=True, slots=True)
 class WordSteps:
-    """What the product of two vectors of words takes that several instructions add to a sum.
+    """The instructions and registers of a dot product that is several instructions.
 
     Attributes:
         instructions: of all; one that multiplies and adds is 1.

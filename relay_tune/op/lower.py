@@ -173,8 +173,14 @@ class _Lowering:
         constants = constants_of(function) if listed else []
         found: list[tuple[Tensor, int]] = []
         for number, dimension in listed:
-            tensor = self.values[constants[number]]
-            assert isinstance(tensor, Tensor)
+            tensor = self.values[constants[number]] if 0 <= number < len(constants) else None
+            if not isinstance(tensor, Tensor) or not 0 <= dimension < tensor.rank:
+                raise BuildError(
+                    f"Bounded names dimension {dimension} of constant {number}, which the "
+                    "primitive has not.",
+                    where=function.span,
+                    remedy="Leave the attribute out: the pass bound_constants writes it.",
+                )
             found.append((tensor, dimension))
         return tuple(found)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from relay_tune.errors import BuildError
 from relay_tune.ir.expr import Expr, Function, Var, constant
 from relay_tune.ir.types import TensorType
 from relay_tune.op.bounded_constants import (
@@ -88,6 +89,14 @@ def test_lowered_programs_say_it_of_their_tensors() -> None:
     program = lower_function(with_bounded_dimensions(layer(np.full((1, 4), 64, "int8"))))
     ((weights, _),) = program.constants
     assert program.bounded == ((weights, 1),)
+
+
+@pytest.mark.parametrize("listed", [(1, 0), (-1, 0), (0, 2), (0, -1)])
+def test_what_a_primitive_has_not_cannot_be_bounded(listed: tuple[int, int]) -> None:
+    own = layer(np.full((1, 4), 64, "int8"))
+    wrong = replace(own, attributes={**own.attributes, "Bounded": (listed,)})
+    with pytest.raises(BuildError, match=f"dimension {listed[1]} of constant {listed[0]}"):
+        lower_function(wrong)
 
 
 def test_numbers_are_no_constants_of_primitives() -> None:

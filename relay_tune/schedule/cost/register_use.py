@@ -52,7 +52,7 @@ def register_use(tile: Tile) -> RegisterUse:
 
 
 def word_steps(tile: Tile) -> WordSteps:
-    """What the products of a step take for each vector beside a multiply-add.
+    """The instructions and registers of a step's dot product; of other bodies one multiply-add.
 
     An addition by itself takes a register for a product: with 16 registers there is none for tiles
     of 12 sums and four operands (4x24), which then wait for memory. On an AMD Zen 3 (VPMADDWD),

@@ -138,8 +138,8 @@ def _every(build: Builder, data: Expr, count: Size) -> Expr:
         step, end = count + 1, count * count
         return build.call("strided_slice", data, begin=(0,), end=(end,), strides=(step,), axes=(0,))
     step_value = build.call("add", size_value(build, count), build.constant(1))
-    places = build.call("multiply", positions_below(build, count), step_value)
-    return build.call("take", data, places, axis=0)
+    positions = build.call("multiply", positions_below(build, count), step_value)
+    return build.call("take", data, positions, axis=0)
 
 
 def _joined(build: Builder, operands: Sequence[Operand], output: Labels) -> Operand:

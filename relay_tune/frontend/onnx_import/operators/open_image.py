@@ -68,11 +68,15 @@ def _count(build: Builder, windows: Windows, axis: int, size: Size) -> Size:
 
 
 def _added(build: Builder, data: Expr, windows: Windows, axis: int, size: Size) -> Expr:
-    """With the sums of an axis in place of its elements of windows and its windows."""
-    place = 2 + 2 * axis
+    """With the sums of an axis instead of its elements of windows and its windows."""
+    block_axis = 2 + 2 * axis
     before, (block, count), after = (
         known_sizes(build, data)[part]
-        for part in (slice(place), slice(place, place + 2), slice(place + 2, None))
+        for part in (
+            slice(block_axis),
+            slice(block_axis, block_axis + 2),
+            slice(block_axis + 2, None),
+        )
     )
     joined = (*before, size_product(build, (block, count)), *after)
     data = reshape_to_known(build, data, joined)
@@ -89,8 +93,8 @@ def _added(build: Builder, data: Expr, windows: Windows, axis: int, size: Size) 
     )
     is_one = build.call("logical_and", build.call("logical_and", *conditions[:2]), conditions[2])
     index = build.call("add", build.call("multiply", build.constant(element), limit), window)
-    found = build.call("take", data, build.call("where", is_one, index, zero), axis=place)
-    behind = rank_of(found) - place - 2
+    found = build.call("take", data, build.call("where", is_one, index, zero), axis=block_axis)
+    behind = rank_of(found) - block_axis - 2
     kept = build.call("expand_dims", is_one, axis=2, num_newaxis=behind) if behind else is_one
     found = build.call("where", kept, found, build.like(0, found))
-    return build.call("sum", found, axis=(place,))
+    return build.call("sum", found, axis=(block_axis,))
