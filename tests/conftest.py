@@ -54,6 +54,14 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _own_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is kept from process to process is kept among those of the tests, not in a home."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _interrupts_arrive() -> Iterator[None]:
     """Ctrl-C is heard, by child processes too, where a shell has started the tests as a job behind.
 

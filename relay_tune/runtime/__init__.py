@@ -9,5 +9,6 @@ value_reader, value_writer      lists, trees and tuples between Python and nativ
 data_values                     values of data types, made and taken apart by users
 benchmark, profile              times, and how near they are to machine_limits
 measuring                       candidates of tuning, in a process that is expendable
-target_machine                  what schedules may know of the target; measure_limits, cache_sizes
+target_machine                  what schedules may know of the target: measure_limits, which
+                                kept_limits keeps from process to process; cache_sizes
 """

@@ -34,6 +34,7 @@ from relay_tune.machine.machine import PRIVATE_CACHES
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.aligned_memory import aligned_bytes
 from relay_tune.runtime.cache_sizes import LARGEST_SHARE, cache_sizes
+from relay_tune.runtime.kept_limits import kept_limits
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.repeated_times import repeated_times
 from relay_tune.runtime.threads import thread_pool
@@ -62,8 +63,13 @@ SMALL_PAGE = 4 << 10
 
 @cache
 def machine_limits(threads: int) -> MachineLimits:
-    """The limits of this machine for so many threads; measured once in a process."""
-    return measure_limits(native_target(), threads)
+    """The limits of this machine for so many threads, the same all through a process."""
+    return best_known_limits(native_target(), threads)
+
+
+def best_known_limits(target: Target, threads: int) -> MachineLimits:
+    """The limits of this machine: the highest rates that the user's first processes measured."""
+    return kept_limits(target, threads, partial(measure_limits, target, threads))
 
 
 def measure_limits(target: Target, threads: int) -> MachineLimits:

@@ -26,7 +26,7 @@ from relay_tune.ending_signals import ending_signals
 from relay_tune.ir.module import Module
 from relay_tune.machine.machine import Machine
 from relay_tune.remembered import results_for_one_build
-from relay_tune.runtime.measure_limits import measure_limits
+from relay_tune.runtime.measure_limits import best_known_limits
 from relay_tune.runtime.processor_check import check_measurable
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
@@ -322,7 +322,7 @@ def _mark_trivial(
 
 def _machine(keeper: LogKeeper, target: Target, progress: Progress) -> Machine:
     """Estimate coefficients of this machine: from the log, or measured and kept there."""
-    limits = known_limits(keeper, 1, partial(measure_limits, target, 1), progress)
+    limits = known_limits(keeper, 1, partial(best_known_limits, target, 1), progress)
     return machine_of(target, limits, keeper.limits())
 
 

@@ -56,7 +56,7 @@ def one_machine() -> Iterator[None]:
     Other work beside the tests would change them from log to log.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tuning, "measure_limits", cache(tuning.measure_limits))
+        patch.setattr(tuning, "best_known_limits", cache(tuning.best_known_limits))
         yield
 
 
@@ -113,7 +113,7 @@ def test_algorithms_are_tried_first_in_the_order_of_their_estimates(
 ) -> None:
     runner = SimulatedRunner()
     # Rates that are measured twice may differ on a busy machine, and the order with them.
-    monkeypatch.setattr(tuning, "measure_limits", lambda _, threads: machine_limits(threads))
+    monkeypatch.setattr(tuning, "best_known_limits", lambda _, threads: machine_limits(threads))
     tuned([convolution_task], runner, tmp_path / "log.db", target, 24)
     space = ProgramSpace(convolution_task.plan, machine_of(target), 2)
     defaults = [schedule.to_json() for schedule in space.defaults]
