@@ -34,6 +34,7 @@ from logs import open_log
 from relay_tune.ir.expr import Constant, Expr
 from relay_tune.ir.traversal import rewrite
 from relay_tune.op_rules.typed import constant_of
+from relay_tune.quantization.precisions import INT8
 from relay_tune.quantization.prepared import prepared
 from relay_tune.transform.module_pass import with_body
 from relay_tune.transform.quantize.layers import layers_of
@@ -142,7 +143,7 @@ def _timed(name: str, folder: Path) -> str:
 def _predicted(name: str, folder: Path) -> str:
     """The mean error of predicted ratios over builds that are left out in turn."""
     layers = [each for each in layers_of(prepared(NETWORKS[name]()), "uint8") if not each.reason]
-    space = PrecisionSpace.of_layers([each.name for each in layers])
+    space = PrecisionSpace.of_layers([each.name for each in layers], (INT8,))
     with open_log(folder / "tuning.db", readonly=True) as log:
         texts = [(each.schedule, each.features) for each in log.history(code_version=FORMAT)]
     ratios_of = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
@@ -11,6 +11,7 @@ from relay_tune.quantization.choose import Judge, best_method, data_types, metho
 from relay_tune.quantization.collect import collect
 from relay_tune.quantization.histogram import Histogram
 from relay_tune.quantization.loss import Loss
+from relay_tune.quantization.precisions import BFLOAT16, INT8, WEIGHT_BITS, Precisions
 from relay_tune.quantization.programs import output_tensors
 from relay_tune.quantization.simulation import Simulation, Types
 from relay_tune.quick_dataclass import dataclass
@@ -38,16 +39,20 @@ class Means:
         method: how ranges are chosen, or "auto".
         loss: of the outputs of a sample.
         threads: of programs; None for all processors.
-        rounds: whether layers may be in bfloat16, too.
-        weight_bits: of weights that are stored as int8.
+        precisions: that layers may be in beside float32; the first is in integers, and that of all
+            layers where none is chosen for each.
     """
 
     dtype: str
     method: str
     loss: Loss
     threads: int | None
-    rounds: bool = False
-    weight_bits: int = 8
+    precisions: tuple[str, ...] = (INT8,)
+
+    @property
+    def integers(self) -> str:
+        """The precision of layers in integers where none is chosen for each."""
+        return self.precisions[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,32 +87,30 @@ class Calibrated:
         """The method with the least loss."""
         return best_method(self.losses)
 
-    def loss(self, layers: Collection[str], narrow: Collection[str] = ()) -> float:
-        """The simulated loss with these layers in integers, and those in bfloat16."""
-        return self.judge(self.types, layers, narrow)
+    def loss(self, precisions: Precisions) -> float:
+        """The simulated loss of a choice."""
+        return self.judge(self.types, precisions)
 
     def alone(self) -> dict[str, float]:
         """The loss of each layer where it alone is in integers, on a few of the samples."""
         judge = self.judge
         few = judge.samples[:: max(1, -(-len(judge.samples) // LISTENED))]
         quick = Judge.of(judge.simulation, few, self.types, self.means.loss)
-        return quick.alone(self.types)
+        return quick.alone(self.types, self.means.integers)
 
-    def steps(self, layers: Collection[str], narrow: Collection[str] = ()) -> dict[str, Module]:
-        """The network after each pass with these layers in integers; the last is the result.
-
-        The layers `narrow` are in bfloat16 there.
-        """
-        kept = frozenset(self.stay) | {name for name in self.free if name not in layers}
+    def steps(self, precisions: Precisions) -> dict[str, Module]:
+        """The network after each pass under a choice; the last is the result."""
+        bits = {name: WEIGHT_BITS[each] for name, each in precisions.items() if each in WEIGHT_BITS}
+        kept = frozenset(self.stay) | {name for name in self.free if name not in bits}
         annotated = Annotate(self.means.dtype, kept)(self.network)
-        weights = weight_types(annotated, self.types, self.means.weight_bits)
+        weights = weight_types(annotated, self.types, bits)
         calibrated = Calibrate({**self.types, **weights})(annotated)
         return {
             "annotate": annotated,
             "calibrate": calibrated,
             "realize": with_rounded_layers(
                 Realize()(calibrated),
-                [each.weight for each in self.layers if each.name in narrow],
+                [each.weight for each in self.layers if precisions.get(each.name) == BFLOAT16],
             ),
         }
 
@@ -130,16 +133,10 @@ def calibrate(
     types = {name: data_types(seen, name, means.dtype) for name in method_names(means.method)}
     first = next(iter(types.values()))
     annotated = Annotate(means.dtype, frozenset(stay))(network)
-    simulation = Simulation(
-        annotated,
-        first,
-        means.dtype,
-        means.threads,
-        rounds=means.rounds,
-        weight_bits=means.weight_bits,
-    )
+    simulation = Simulation(annotated, first, means.dtype, means.threads, means.precisions)
     judge = Judge.of(simulation, judged, first, means.loss)
-    losses = {name: judge(each, simulation.layers) for name, each in types.items()}
+    everything = dict.fromkeys(simulation.layers, means.integers)
+    losses = {name: judge(each, everything) for name, each in types.items()}
     return Calibrated(network, means, layers, stay, types[best_method(losses)], judge, losses)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from relay_tune.quantization.calibration_files import Arrays
 from relay_tune.quantization.histogram import Histogram
 from relay_tune.quantization.loss import Loss, Outputs, mean_loss
+from relay_tune.quantization.precisions import Precisions
 from relay_tune.quantization.ranges import METHODS
 from relay_tune.quantization.simulation import Simulation, Types
 from relay_tune.quick_dataclass import dataclass
@@ -41,27 +42,29 @@ class Judge:
     @staticmethod
     def of(simulation: Simulation, samples: Sequence[Arrays], types: Types, loss: Loss) -> Judge:
         """With the outputs of float32."""
-        expected = [simulation.outputs(sample, types, ()) for sample in samples]
+        expected = [simulation.outputs(sample, types, {}) for sample in samples]
         return Judge(simulation, samples, expected, loss)
 
-    def __call__(
-        self, types: Types, layers: Collection[str], narrow: Collection[str] = ()
-    ) -> float:
-        """The loss with these layers in integers, and those in bfloat16."""
-        found = [self.simulation.outputs(sample, types, layers, narrow) for sample in self.samples]
+    def __call__(self, types: Types, precisions: Precisions) -> float:
+        """The loss of a choice."""
+        found = [self.simulation.outputs(sample, types, precisions) for sample in self.samples]
         return mean_loss(self.loss, self.expected, found)
 
-    def alone(self, types: Types) -> dict[str, float]:
-        """The loss of each layer where it alone is in integers."""
-        return {layer: self(types, (layer,)) for layer in self.simulation.layers}
+    def alone(self, types: Types, precision: str) -> dict[str, float]:
+        """The loss of each layer where it alone has a precision."""
+        return {layer: self(types, {layer: precision}) for layer in self.simulation.layers}
 
-    def within(self, types: Types, worst: Sequence[str], most: float) -> list[str]:
+    def within(self, types: Types, worst: Sequence[str], most: float, precision: str) -> list[str]:
         """The layers that stay in float32 for a loss of no more than `most`.
 
-        The least number of the first of `worst`; where the loss does not fall with their number,
-        a number that suffices.
+        The least number of the first of `worst`, the others have a precision; where the loss does
+        not fall with their number, a number that suffices.
         """
-        count = fewest(len(worst), lambda number: self(types, worst[number:]) <= most)
+
+        def suffices(number: int) -> bool:
+            return self(types, dict.fromkeys(worst[number:], precision)) <= most
+
+        count = fewest(len(worst), suffices)
         return list(worst[:count])
 
 

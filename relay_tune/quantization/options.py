@@ -14,12 +14,10 @@ from relay_tune.op_rules.quantize.affine import BYTES
 from relay_tune.quantization.calibrated import Means
 from relay_tune.quantization.choose import AUTO
 from relay_tune.quantization.loss import Loss
+from relay_tune.quantization.precisions import INT8, WEIGHT_BITS
 from relay_tune.quantization.ranges import METHODS
 from relay_tune.quantization.weight_only import WEIGHT_TYPES
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.transform.quantize.stored_weights import WEIGHT_LIMITS
-
-INT8, BFLOAT16, FLOAT32 = "int8", "bfloat16", "float32"
 
 SEARCHED = "auto"
 """The scheme that is searched for."""
@@ -70,7 +68,7 @@ class QuantizationOptions:
 
     def _check_weight_bits(self) -> None:
         is_number = isinstance(self.weight_bits, int) and not isinstance(self.weight_bits, bool)
-        if not is_number or self.weight_bits not in WEIGHT_LIMITS:
+        if not is_number or self.weight_bits not in WEIGHT_BITS.values():
             raise InputError(
                 f"Weights cannot have {self.weight_bits!r} bits.",
                 remedy="Use 8, or 7 for processors with AVX2 and no VNNI.",
@@ -81,6 +79,11 @@ class QuantizationOptions:
                 remedy=f"Omit weight_bits, or use the scheme {INT8!r}.",
             )
 
+    @property
+    def integers(self) -> str:
+        """The precision of layers with weights of so many bits."""
+        return next(each for each, bits in WEIGHT_BITS.items() if bits == self.weight_bits)
+
     def means(self) -> Means:
         """Settings to calibrate data with, on this machine."""
         return Means(
@@ -88,7 +91,7 @@ class QuantizationOptions:
             self.method,
             self.loss,
             self.threads,
-            weight_bits=self.weight_bits,
+            (self.integers,),
         )
 
 

@@ -6,7 +6,7 @@ Inference" (CVPR 2018); M. Nagel et al., "A White Paper on Neural Network Quanti
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from relay_tune.errors import InputError
@@ -20,7 +20,8 @@ from relay_tune.quantization.calibrated import (
 from relay_tune.quantization.calibration_data import CalibrationData, Given
 from relay_tune.quantization.choose import worst_first
 from relay_tune.quantization.loss import mean_loss
-from relay_tune.quantization.options import BFLOAT16, FLOAT32, INT8, QuantizationOptions
+from relay_tune.quantization.options import QuantizationOptions
+from relay_tune.quantization.precisions import FLOAT32, INT8, Precisions
 from relay_tune.quantization.prepared import prepared
 from relay_tune.quantization.programs import input_types, native_program, output_tensors, results
 from relay_tune.quantization.report import LayerReport, QuantizationReport, report_argument
@@ -90,15 +91,23 @@ def _quantized(
     alone = calibrated.alone()
     stay = dict(calibrated.stay)
     if max_loss is not None:
-        for layer in calibrated.judge.within(calibrated.types, worst_first(alone), max_loss):
+        for layer in _worst(calibrated, alone, max_loss):
             stay[layer] = f"with it the loss would be above {max_loss:g}"
     require_some(calibrated.layers, stay)
-    report.steps = calibrated.steps([each for each in calibrated.free if each not in stay])
+    inside = [each for each in calibrated.free if each not in stay]
+    precisions = dict.fromkeys(inside, calibrated.means.integers)
+    report.steps = calibrated.steps(precisions)
     result = report.steps["realize"]
-    tell_layers(report, calibrated, alone, stay)
+    tell_layers(report, calibrated, precisions, alone, stay)
     tell_samples(report, samples)
     report.loss = loss_of_result(calibrated, result)
     return result
+
+
+def _worst(calibrated: Calibrated, alone: Mapping[str, float], max_loss: float) -> list[str]:
+    """The layers that have to stay in float32 for a loss of no more than this."""
+    judge, integers = calibrated.judge, calibrated.means.integers
+    return judge.within(calibrated.types, worst_first(alone), max_loss, integers)
 
 
 def loss_of_result(calibrated: Calibrated, result: Module) -> float:
@@ -112,21 +121,18 @@ def loss_of_result(calibrated: Calibrated, result: Module) -> float:
 def tell_layers(
     report: QuantizationReport,
     calibrated: Calibrated,
+    precisions: Precisions,
     alone: Mapping[str, float],
     stay: Mapping[str, str],
     saved: Mapping[str, float] = MappingProxyType({}),
-    narrow: Collection[str] = (),
 ) -> None:
-    """Enter the layers of a result, why some of them stay in float32, and what integers save.
-
-    The layers `narrow` are in bfloat16.
-    """
+    """Enter the layers of a result, why some of them stay in float32, and what integers save."""
     report.method, report.losses = calibrated.method, dict(calibrated.losses)
     report.layers = [
         LayerReport(
             each.name,
             each.operator,
-            BFLOAT16 if each.name in narrow else FLOAT32 if each.name in stay else INT8,
+            precisions.get(each.name, FLOAT32),
             alone.get(each.name),
             stay.get(each.name),
             saved.get(each.name),

@@ -20,7 +20,8 @@ class LayerReport:
     Attributes:
         name: as annotations name it.
         operator: what it is a call of.
-        precision: what its weights are stored as, "float32" where it is as it was.
+        precision: what its weights are stored as, "float32" where it is as it was; "int7" are
+            weights of 7 bits in bytes.
         loss: of the outputs where it alone is in integers; None where that is not known.
         reason: why it stayed in float32.
         saved: the time of a call that integers save there, in seconds, as a search has learned it;
@@ -42,6 +43,7 @@ class Compared:
     Attributes:
         name: what was chosen: "float32", "int8" for all layers, "greedy", "searched" and others.
         integers: how many layers are in integers.
+        small: how many of them have weights of 7 bits.
         narrow: how many are in bfloat16.
         seconds: of a call that other work did not disturb.
         ratio: its time as a part of that of float32.
@@ -50,6 +52,7 @@ class Compared:
 
     name: str
     integers: int
+    small: int
     narrow: int
     seconds: float
     ratio: float
@@ -132,11 +135,15 @@ class QuantizationReport:
         return _aligned(rows)
 
     def _comparison(self) -> list[str]:
-        rounds = any(each.narrow for each in self.compared)
-        narrow = ("in bfloat16",) if rounds else ()
-        rows = [("choice", "in int8", *narrow, "a call", "of float32", "loss")]
-        for each in self.compared:
-            inside = (str(each.integers), *([str(each.narrow)] if rounds else []))
+        counts = {
+            "in int8": [each.integers - each.small for each in self.compared],
+            "in int7": [each.small for each in self.compared],
+            "in bfloat16": [each.narrow for each in self.compared],
+        }
+        columns = {title: counted for title, counted in counts.items() if any(counted)}
+        rows = [("choice", *columns, "a call", "of float32", "loss")]
+        for number, each in enumerate(self.compared):
+            inside = (str(column[number]) for column in columns.values())
             numbers = (*inside, f"{1e3 * each.seconds:.3f} ms", f"{each.ratio:.3f}")
             rows.append((each.name, *numbers, _loss_text(each.loss)))
         return _aligned(rows) if self.compared else []

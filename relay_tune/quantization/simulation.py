@@ -1,10 +1,10 @@
 """A network that computes in float32 what integers would, with scales and precisions as inputs.
 
     data:     where(on[i], dequantize(quantize(x, scales[i], zeros[i]), scales[i], zeros[i]), x)
-    weights:  where(weights_on[j], the rounded weights, the weights)
+    weights:  where(weights_int8[j], the rounded weights, the weights)
 
-One build serves all choices of scales and of layers that stay in float32. If layers can be in
-bfloat16, too, there are `narrow` and `weights_narrow` beside `on` and `weights_on`.
+One build serves all choices of scales and of precisions. For each precision that layers can have
+there is such a switch of weights, and for bfloat16 also one of data, `narrow`, beside `on`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,16 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.names import free_name
 from relay_tune.ir.traversal import rewrite
 from relay_tune.ir.types import TensorType
-from relay_tune.op_rules.quantize.annotations import observation
+from relay_tune.op_rules.quantize.annotations import Observation, observation
 from relay_tune.op_rules.typed import call, constant_of, reshape, slice_of
 from relay_tune.quantization.calibration_files import Arrays
+from relay_tune.quantization.precisions import (
+    BFLOAT16,
+    INT8,
+    WEIGHT_BITS,
+    Precisions,
+    layers_in,
+)
 from relay_tune.quantization.programs import input_types, native_program, output_tensors, results
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.transform.module_pass import same_scope, with_body
@@ -32,21 +39,20 @@ from relay_tune.transform.quantize.stored_weights import weight_types
 Types = Mapping[str, StoredType]
 """How tensors are stored, by name."""
 
-SWITCHES, ROUNDING = ("scales", "zeros", "on", "weights_on"), ("narrow", "weights_narrow")
-"""Inputs for the choices of integers, and of bfloat16."""
+DATA, ROUNDED_DATA = ("scales", "zeros", "on"), "narrow"
+"""Inputs that say how data are stored: as integers, and in bfloat16."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Switches, in the order of the inputs."""
+    """What switches are of, in the order of their elements."""
 
     data: tuple[str, ...]
     weights: tuple[str, ...]
-    inputs: tuple[str, ...]
 
 
 class Simulation:
-    """The network for any scales of data and any set of layers in integers."""
+    """The network for any scales of data and any precisions of its layers."""
 
     def __init__(
         self,
@@ -54,77 +60,95 @@ class Simulation:
         types: Types,
         dtype: str,
         threads: int | None = None,
-        *,
-        rounds: bool = False,
-        weight_bits: int = 8,
+        precisions: Sequence[str] = (INT8,),
     ) -> None:
         """Builds the program; `types` of data are those that biases limit weights by.
 
-        With `rounds`, layers can be in bfloat16, too.
+        Layers can be in float32, and in `precisions`.
         """
         self._reads = read_tensors(annotated, dtype)
-        self._weights = weight_types(annotated, types, weight_bits)
-        taken = input_types(annotated)
+        self._precisions = tuple(precisions)
         self._names = _Names(
             tuple(dict.fromkeys(name for names in self._reads.values() for name in sorted(names))),
             tuple(f"{layer}.weight" for layer in self._reads),
-            tuple(free_name(each, taken) for each in (*SWITCHES, *(ROUNDING if rounds else ()))),
         )
-        inputs = self._inputs()
-        outputs = _simulated(annotated, self._names, self._weights, inputs)
-        self._program = native_program(annotated, outputs, inputs, threads)
+        weights = {
+            each: weight_types(annotated, types, dict.fromkeys(self._reads, WEIGHT_BITS[each]))
+            for each in precisions
+            if each in WEIGHT_BITS
+        }
+        inputs = self._inputs(input_types(annotated))
+        self._input_names = [each.name for each in inputs.values()]
+        outputs = _simulated(annotated, self._names, weights, inputs)
+        self._program = native_program(annotated, outputs, list(inputs.values()), threads)
 
     @property
     def layers(self) -> tuple[str, ...]:
         """The layers that can be computed in integers."""
         return tuple(self._reads)
 
-    def outputs(
-        self, sample: Arrays, types: Types, layers: Iterable[str], narrow: Iterable[str] = ()
-    ) -> list[np.ndarray]:
-        """The outputs for a sample with some layers in integers, and others in bfloat16."""
+    def outputs(self, sample: Arrays, types: Types, precisions: Precisions) -> list[np.ndarray]:
+        """The outputs for a sample, the layers in these precisions."""
         stored = [types[name] for name in self._names.data]
+        rounds = BFLOAT16 in self._precisions
         values = (
             np.asarray([float(each.scale) for each in stored], np.float32),
             np.asarray([int(each.zero) for each in stored], np.int32),
-            *self._chosen(layers),
-            *self._chosen(narrow),
+            self._read_by(layers_in(precisions, *WEIGHT_BITS)),
+            *([self._read_by(layers_in(precisions, BFLOAT16))] if rounds else []),
+            *(
+                np.asarray([precisions.get(layer) == each for layer in self._reads], bool)
+                for each in self._precisions
+            ),
         )
-        given = dict(zip(self._names.inputs, values, strict=False))
+        given = dict(zip(self._input_names, values, strict=True))
         return results(self._program, {**sample, **given})
 
-    def _chosen(self, layers: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Which data some layers read, and which weights are theirs."""
-        chosen = set(layers)
-        read = frozenset().union(*(self._reads[layer] for layer in chosen))
-        return (
-            np.asarray([name in read for name in self._names.data], bool),
-            np.asarray([layer in chosen for layer in self._reads], bool),
-        )
+    def _read_by(self, layers: Iterable[str]) -> np.ndarray:
+        """Which data some layers read."""
+        read = frozenset().union(*(self._reads[layer] for layer in layers))
+        return np.asarray([name in read for name in self._names.data], bool)
 
-    def _inputs(self) -> list[Var]:
-        sizes = len(self._names.data), len(self._names.weights)
-        switches = TensorType((sizes[0],), "bool"), TensorType((sizes[1],), "bool")
-        numbers = TensorType((sizes[0],), "float32"), TensorType((sizes[0],), "int32")
-        pairs = zip(self._names.inputs, (*numbers, *switches, *switches), strict=False)
-        return [Var(name, type_, type=type_) for name, type_ in pairs]
+    def _inputs(self, taken: Mapping[str, object]) -> dict[str, Var]:
+        """The inputs for choices by what they are, in order; those of weights by the precision."""
+        data, weights = (len(self._names.data),), (len(self._names.weights),)
+        types = dict(zip(DATA, ("float32", "int32", "bool"), strict=True))
+        wanted = {name: TensorType(data, dtype) for name, dtype in types.items()}
+        if BFLOAT16 in self._precisions:
+            wanted[ROUNDED_DATA] = TensorType(data, "bool")
+        found = {name: (name, type_) for name, type_ in wanted.items()}
+        switch = TensorType(weights, "bool")
+        found |= {each: (f"weights_{each}", switch) for each in self._precisions}
+        return {
+            what: Var(free_name(name, taken), type_, type=type_)
+            for what, (name, type_) in found.items()
+        }
 
 
 def _simulated(
-    annotated: Module, names: _Names, weights: Types, inputs: Sequence[Var]
+    annotated: Module,
+    names: _Names,
+    weights: Mapping[str, Types],
+    inputs: Mapping[str, Var],
 ) -> list[Expr]:
-    scales, zeros, on, weights_on, *rounding = inputs
-    narrow, weights_narrow = rounding or (None, None)
+    scales, zeros, on = (inputs[name] for name in DATA)
+    narrow = inputs.get(ROUNDED_DATA)
+
+    def weight(found: Observation, constant: np.ndarray) -> Expr:
+        """A weight with the digits that its precision has."""
+        position = names.weights.index(found.tensor)
+        own = _narrowed(found.data, inputs.get(BFLOAT16), position)
+        for precision, types in weights.items():
+            integers = _rounded_weight(constant, types[found.tensor], found.axis or 0)
+            own = call("where", _number(inputs[precision], position), integers, own)
+        return own
 
     def visit(node: Expr) -> Expr:
         found = observation(node)
         if found is None:
             return node
         if found.is_weight and found.constant is not None:
-            position = names.weights.index(found.tensor)
-            integers = _rounded_weight(found.constant, weights[found.tensor], found.axis or 0)
-            own = _narrowed(found.data, weights_narrow, position)
-            return call("where", _number(weights_on, position), integers, own)
+            return weight(found, found.constant)
         if not found.is_data:
             return found.data
         position = names.data.index(found.tensor)

@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 from relay_tune import parse
-from relay_tune.tuning.precision.quantize import multiplies_bfloat16
+from relay_tune.tuning.precision.quantize import multiplies_bfloat16, multiplies_bounded_bytes
 from tests.cli.conftest import Tune
 from tests.quantization.networks import bound
 
@@ -55,7 +55,9 @@ def test_the_precision_of_each_layer_is_searched(tune: Tune, network: Path, tmp_
     auto = ("--scheme", "auto", "--max-loss", 0.5, "--log", tmp_path / "tuning.db", "--seed", 1)
     outcome = tune("quantize", network, *words, *auto, "--minutes", 1, "--json")
     assert outcome.code == 0, outcome.err
-    kinds = "float32, bfloat16 or int8" if multiplies_bfloat16() else "float32 or int8"
+    small = ["int7"] if multiplies_bounded_bytes() else []
+    *others, last = [*(["bfloat16"] if multiplies_bfloat16() else []), "int8", *small]
+    kinds = f"{', '.join(['float32', *others])} or {last}"
     assert outcome.err.startswith(f"1 layer in {kinds}, loss at most 0.5; up to 60 s")
     found = json.loads(outcome.out)
     assert [each["name"] for each in found["compared"]][:2] == ["float32", "int8"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -25,9 +26,15 @@ Of 7 bits two products with bytes add up to at most 2 * 64 * 255, which 16 bits 
 
 
 def weight_types(
-    annotated: Module, data: Mapping[str, StoredType], bits: int = 8
+    annotated: Module,
+    data: Mapping[str, StoredType],
+    bits: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, StoredType]:
-    """How each weight is stored, by name, where its data are stored as given."""
+    """How each weight is stored, by name, where its data are stored as given.
+
+    Weights have 8 bits, or those that `bits` says of their layers.
+    """
+    limits = {f"{layer}.weight": WEIGHT_LIMITS[count] for layer, count in bits.items()}
     scales: dict[str, np.ndarray] = {}
     floors: dict[str, np.ndarray] = {}
     smallest = _smallest_scales(annotated, data)
@@ -40,7 +47,8 @@ def weight_types(
             weight = found.factors[1]
             floors[weight] = np.maximum(floors.get(weight, 0.0), floor)
         elif found.axis is not None:
-            least = _scales(found.constant, found.axis, WEIGHT_LIMITS[bits])
+            limit = limits.get(found.tensor, WEIGHT_LIMIT)
+            least = _scales(found.constant, found.axis, limit)
             scales[found.tensor] = np.maximum(least, smallest.get(found.tensor, 0.0))
     return {
         name: StoredType.symmetric("int8", np.maximum(scale, floors.get(name, 0.0)))

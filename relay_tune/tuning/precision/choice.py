@@ -1,20 +1,12 @@
-"""Which precision each layer has, and the space of such choices.
-
-The precisions of a layer are data: a further one (weights of few bits) is a name more in `options`,
-what builds it, and what simulates its loss.
-"""
+"""The space of choices of a precision for each layer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
-from relay_tune.quantization.options import BFLOAT16, FLOAT32, INT8
+from relay_tune.quantization.precisions import FLOAT32, MOST_EXACT_FIRST, WEIGHT_BITS, Precisions
 from relay_tune.quick_dataclass import dataclass
 from search import Choice, Genome, Space
-
-Precisions: TypeAlias = Mapping[str, str]
-"""The name of the precision of each layer, by the name of the layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +20,22 @@ class PrecisionSpace:
     options: Mapping[str, Sequence[str]]
 
     @staticmethod
-    def of_layers(layers: Sequence[str], *, rounds: bool = False) -> PrecisionSpace:
-        """Layers that are computed in float32 or in integers of 8 bits.
-
-        With `rounds`, also in bfloat16.
-        """
-        between = (BFLOAT16,) if rounds else ()
-        return PrecisionSpace(dict.fromkeys(layers, (FLOAT32, *between, INT8)))
+    def of_layers(layers: Sequence[str], precisions: Sequence[str]) -> PrecisionSpace:
+        """Layers that are computed in float32, or in one of these precisions."""
+        known = {FLOAT32, *precisions}
+        options = tuple(each for each in MOST_EXACT_FIRST if each in known)
+        return PrecisionSpace(dict.fromkeys(layers, options))
 
     @property
-    def rounds(self) -> bool:
-        """Whether layers may be in bfloat16."""
-        return any(BFLOAT16 in each for each in self.options.values())
+    def offered(self) -> tuple[str, ...]:
+        """The precisions that some layer may have beside that of the network as it was given."""
+        return tuple(dict.fromkeys(each for own in self.options.values() for each in own[1:]))
+
+    @property
+    def integers(self) -> str:
+        """The most exact precision in integers."""
+        offered = set(WEIGHT_BITS) & set(self.offered)
+        return next(each for each in MOST_EXACT_FIRST if each in offered)
 
     def space(self) -> Space:
         """The same for the search."""
@@ -54,8 +50,3 @@ class PrecisionSpace:
         """The choice that a genome stands for."""
         pairs = zip(self.options.items(), genome, strict=True)
         return {layer: each[gene] for (layer, each), gene in pairs}
-
-
-def layers_in(precisions: Precisions, precision: str) -> list[str]:
-    """The layers with a precision, in order."""
-    return [layer for layer, each in precisions.items() if each == precision]

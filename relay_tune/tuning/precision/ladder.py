@@ -1,12 +1,12 @@
-"""Choices that leave the worst layers in floats until the loss is within a bound."""
+"""Choices that keep the worst layers more exact until the loss is within a bound."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
 from relay_tune.quantization.choose import fewest
-from relay_tune.quantization.options import INT8
-from relay_tune.tuning.precision.choice import Precisions, PrecisionSpace
+from relay_tune.quantization.precisions import BFLOAT16, FLOAT32, INT7, Precisions
+from relay_tune.tuning.precision.choice import PrecisionSpace
 
 LEAST_SAVED = 1e-6
 """A part of the time; layers that save less are the first to stay in float32."""
@@ -17,15 +17,45 @@ def rung(
     worst: Sequence[str],
     bound: float,
     loss: Callable[[Precisions], float],
-    floats: str,
+    exact: str,
+    fast: str,
 ) -> dict[str, str]:
-    """All layers in integers but the fewest of the first of `worst`, which are `floats`."""
+    """All layers in a fast precision but the fewest of the first of `worst`, in an exact one."""
 
     def choice(count: int) -> dict[str, str]:
-        return _without(space, worst[:count], floats)
+        kept = set(worst[:count])
+        return {
+            layer: exact if layer in kept or fast not in options else fast
+            for layer, options in space.options.items()
+        }
 
     number = fewest(len(worst), lambda count: loss(choice(count)) <= bound)
     return choice(number)
+
+
+def highest_rung(
+    space: PrecisionSpace,
+    worst: Sequence[str],
+    bound: float,
+    loss: Callable[[Precisions], float],
+) -> dict[str, str]:
+    """The choice between the two fastest precisions of which the more exact one is enough.
+
+    The fewest of the first of `worst` are in integers with more bits beside those with fewer, where
+    a network of these is within the bound. Else they are in bfloat16 beside integers where that is,
+    or in float32.
+    """
+    exact, fast = FLOAT32, space.integers
+
+    def is_enough(precision: str) -> bool:
+        everything = dict.fromkeys(space.options, precision)
+        return precision in space.offered and loss(everything) <= bound
+
+    if INT7 in space.offered and fast != INT7 and is_enough(fast):
+        exact, fast = fast, INT7
+    elif is_enough(BFLOAT16):
+        exact = BFLOAT16
+    return rung(space, worst, bound, loss, exact, fast)
 
 
 def by_loss_for_time(alone: Mapping[str, float], saved: Mapping[str, float]) -> list[str]:
@@ -38,11 +68,3 @@ def by_loss_for_time(alone: Mapping[str, float], saved: Mapping[str, float]) -> 
         for layer, loss in alone.items()
     }
     return sorted(worth, key=lambda layer: (*(-part for part in worth[layer]), layer))
-
-
-def _without(space: PrecisionSpace, layers: Sequence[str], floats: str) -> dict[str, str]:
-    left = set(layers)
-    return {
-        layer: floats if layer in left or INT8 not in options else INT8
-        for layer, options in space.options.items()
-    }

@@ -12,9 +12,9 @@ from typing import Protocol
 
 import logs
 from relay_tune.codegen.version import CODE_VERSION
+from relay_tune.quantization.precisions import Precisions
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tuning.log_errors import log_errors
-from relay_tune.tuning.precision.choice import Precisions
 from relay_tune.tuning.precision.trials import Measured, Trials
 
 FORMAT = f"{CODE_VERSION}+precisions1"

@@ -15,11 +15,10 @@ from relay_tune.codegen.target import Target
 from relay_tune.ir.module import Module
 from relay_tune.quantization.calibrated import Calibrated
 from relay_tune.quantization.loss import mean_loss
-from relay_tune.quantization.options import BFLOAT16, INT8
+from relay_tune.quantization.precisions import FLOAT32, Precisions
 from relay_tune.quantization.programs import results
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.model import Model
-from relay_tune.tuning.precision.choice import Precisions, layers_in
 from relay_tune.tuning.precision.trials import Measured
 from relay_tune.tuning.tuned_build import BuildSchedules
 from relay_tune.tuning.turns import Turns, time_in_turns
@@ -68,15 +67,16 @@ class NativeTrials:
 
     calibrated: Calibrated
     builder: Builder
-    _losses: dict[tuple[frozenset[str], ...], float] = field(default_factory=dict)
+    _losses: dict[frozenset[tuple[str, str]], float] = field(default_factory=dict)
     _reference: list[Model] = field(default_factory=list)
 
     def simulated_loss(self, precisions: Precisions) -> float:
         """See `Trials.simulated_loss`."""
-        layers = _narrow(precisions)
-        if layers not in self._losses:
-            self._losses[layers] = self.calibrated.loss(*layers)
-        return self._losses[layers]
+        chosen = _chosen(precisions)
+        key = frozenset(chosen.items())
+        if key not in self._losses:
+            self._losses[key] = self.calibrated.loss(chosen)
+        return self._losses[key]
 
     def measured(self, choices: Sequence[Precisions], turns: int) -> list[Measured]:
         """See `Trials.measured`."""
@@ -93,8 +93,8 @@ class NativeTrials:
 
     def module(self, precisions: Precisions) -> Module:
         """The network under a choice."""
-        layers = _narrow(precisions)
-        return self.calibrated.steps(*layers)["realize"] if any(layers) else self.calibrated.network
+        chosen = _chosen(precisions)
+        return self.calibrated.steps(chosen)["realize"] if chosen else self.calibrated.network
 
     def _loss(self, model: Model) -> float:
         judge = self.calibrated.judge
@@ -102,9 +102,9 @@ class NativeTrials:
         return mean_loss(judge.loss, judge.expected, found)
 
 
-def _narrow(precisions: Precisions) -> tuple[frozenset[str], frozenset[str]]:
-    """The layers in integers, and those in bfloat16."""
-    return frozenset(layers_in(precisions, INT8)), frozenset(layers_in(precisions, BFLOAT16))
+def _chosen(precisions: Precisions) -> dict[str, str]:
+    """The layers that are not in float32."""
+    return {layer: each for layer, each in precisions.items() if each != FLOAT32}
 
 
 def _measured(times: Turns, name: str, loss: float) -> Measured:

@@ -1,6 +1,8 @@
 """Costs of a choice of precisions: each layer by itself, and pairs of neighbours.
 
-    cost = sum of a[layer, its precision] + sum of b[pair, its precision] over pairs that share one
+    cost = sum of a[layer, its precision] + sum of b[pair, its form] over pairs that share one
+
+The form of a layer is how its data are stored, which several precisions share.
 
 Bayesian linear regression (C. Bishop, "Pattern Recognition and Machine Learning", 3.3): what is
 believed before anything is measured is a mean and a deviation for each coefficient. So three builds
@@ -17,6 +19,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from relay_tune.quantization.precisions import stored_alike
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.tuning.precision.choice import PrecisionSpace
 from search import Genome
@@ -55,18 +58,12 @@ class PairModel:
     ) -> None:
         self._terms = _terms(space, pairs)
         self._origin = origin
-        positions, options = list(space.options), list(map(list, space.options.values()))
-
-        def genes(which: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-            """The places of one layer of each term, and the genes of its precision there."""
-            found = [
-                (positions.index(layers[which]), precision) for layers, precision in self._terms
-            ]
-            own = [(position, options[position].index(precision)) for position, precision in found]
-            return np.array([p for p, _ in own]), np.array([g for _, g in own])
-
-        (self._first, self._first_gene), (self._second, self._second_gene) = genes(0), genes(-1)
-        known = [[beliefs[layer, each] for layer in layers] for layers, each in self._terms]
+        self._first, self._first_counts = _genes(space, self._terms, 0)
+        self._second, self._second_counts = _genes(space, self._terms, -1)
+        known = [
+            [beliefs[layer, _first_of(space, layer, term.precisions)] for layer in term.layers]
+            for term in self._terms
+        ]
         means = [0.0 if len(own) > 1 else own[0].mean for own in known]
         deviations = list(map(_deviation, known))
         self._mean = np.array(means)
@@ -88,29 +85,55 @@ class PairModel:
 
     def alone(self, layer: str, precision: str) -> float:
         """Posterior of a layer's own coefficient."""
-        return float(self._mean[self._terms.index(((layer,), precision))])
+        return float(self._mean[self._terms.index(_Term((layer,), (precision,)))])
 
     def _features(self, genomes: Sequence[Genome]) -> Array:
         """1 for each coefficient that counts in a choice, shape (choices, coefficients)."""
-        genes = np.array(genomes)
-        counts = (genes[:, self._first] == self._first_gene) & (
-            genes[:, self._second] == self._second_gene
-        )
-        return np.asarray(counts, np.float64)
+        genes, terms = np.array(genomes), np.arange(len(self._terms))
+        first = self._first_counts[terms, genes[:, self._first]]
+        second = self._second_counts[terms, genes[:, self._second]]
+        return np.asarray(first & second, np.float64)
 
 
-def _terms(
-    space: PrecisionSpace, pairs: Sequence[tuple[str, str]]
-) -> list[tuple[tuple[str, ...], str]]:
-    own = [((layer,), each) for layer, options in space.options.items() for each in options[1:]]
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A coefficient: it counts where its layer, or both, have one of these precisions."""
+
+    layers: tuple[str, ...]
+    precisions: tuple[str, ...]
+
+
+def _terms(space: PrecisionSpace, pairs: Sequence[tuple[str, str]]) -> list[_Term]:
+    options = space.options
+    own = [_Term((layer,), (each,)) for layer, known in options.items() for each in known[1:]]
+    forms: dict[str, tuple[str, ...]] = {}
+    for each in space.offered:
+        forms[stored_alike(each)] = (*forms.get(stored_alike(each), ()), each)
     shared = [
-        ((one, other), each)
+        _Term((one, other), alike)
         for one, other in pairs
-        if one in space.options and other in space.options
-        for each in space.options[one][1:]
-        if each in space.options[other]
+        if one in options and other in options
+        for alike in forms.values()
+        if set(alike) & set(options[one]) and set(alike) & set(options[other])
     ]
     return [*own, *shared]
+
+
+def _genes(
+    space: PrecisionSpace, terms: Sequence[_Term], which: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The position of one layer of each term, and with which of its genes the term counts."""
+    positions, most = list(space.options), max(map(len, space.options.values()))
+    counts = np.zeros((len(terms), most), bool)
+    for number, term in enumerate(terms):
+        for gene, each in enumerate(space.options[term.layers[which]]):
+            counts[number, gene] = each in term.precisions
+    return np.array([positions.index(term.layers[which]) for term in terms]), counts
+
+
+def _first_of(space: PrecisionSpace, layer: str, precisions: Sequence[str]) -> str:
+    """The first of some precisions that a layer may have."""
+    return next(each for each in precisions if each in space.options[layer])
 
 
 def _deviation(beliefs: Sequence[Belief]) -> float:

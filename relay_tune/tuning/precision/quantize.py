@@ -17,10 +17,20 @@ from relay_tune.ending_signals import ending_signals
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.ir.structural import structural_hash
-from relay_tune.quantization.calibrated import Calibrated, calibrate, quantizable_layers
+from relay_tune.machine.pattern import BOUNDED_BYTES
+from relay_tune.quantization.calibrated import Calibrated, Means, calibrate, quantizable_layers
 from relay_tune.quantization.calibration_data import FEW_TO_DIVIDE, CalibrationData, Given
 from relay_tune.quantization.loss import Loss, output_error
-from relay_tune.quantization.options import BFLOAT16, FLOAT32, INT8, SEARCHED, QuantizationOptions
+from relay_tune.quantization.options import SEARCHED, QuantizationOptions
+from relay_tune.quantization.precisions import (
+    BFLOAT16,
+    FLOAT32,
+    INT7,
+    INT8,
+    WEIGHT_BITS,
+    Precisions,
+    layers_in,
+)
 from relay_tune.quantization.prepared import prepared
 from relay_tune.quantization.programs import input_types
 from relay_tune.quantization.quantize import quantize as quantize_by_scheme
@@ -35,7 +45,7 @@ from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.kernel_readings import rounding_algorithms
 from relay_tune.tuning.log_errors import log_errors
 from relay_tune.tuning.options import TuningOptions
-from relay_tune.tuning.precision.choice import Precisions, PrecisionSpace, layers_in
+from relay_tune.tuning.precision.choice import PrecisionSpace
 from relay_tune.tuning.precision.logged_trials import LoggedTrials, LogMemory, OwnMemory
 from relay_tune.tuning.precision.native_trials import Builder, NativeTrials
 from relay_tune.tuning.precision.neighbours import neighbours, shares
@@ -76,16 +86,17 @@ def quantize(
             "int8" and "auto" need them; of others they tell the loss.
         scheme: "int8": data and weights of one byte, sums in int32; "w8", "w4" and "bf16": weights
             in 8 or 4 bits, with a scale for 32 of them, or bfloat16, and sums in float32. "auto":
-            each layer in float32, bfloat16 (where this machine multiplies that faster) or int8, as
-            fast as possible with a loss of at most `max_loss`, found by building and timing choices
-            on this machine.
+            each layer in float32, bfloat16, int8, or int8 with weights of 7 bits (where this
+            machine multiplies these faster), as fast as possible with a loss of at most `max_loss`,
+            found by building and timing choices on this machine.
         method: how ranges of data are chosen: "minmax", "percentile", "entropy" or "mse"; "auto"
             takes the one with the least loss.
         activations: "uint8" or "int8"; "auto" takes what this machine multiplies. With "w8" and
             "w4" data are float32, or with "int8" may be rounded to bytes in products of many rows,
             with a scale for 32 of them in a row, when the program runs; "auto" is float32.
         weight_bits: of "int8" weights: 8, or 7, which lose more and are multiplied in two thirds to
-            three quarters of the time by processors with AVX2 and no VNNI.
+            three quarters of the time by processors with AVX2 and no VNNI. With "auto", 7 leaves no
+            other integers.
         max_loss: with "int8" the layers that hurt most stay in float32 until the loss is no more
             than this; "auto" needs it.
         loss: loss(outputs of float32, outputs) of a sample; by default the root mean square error
@@ -114,7 +125,7 @@ def quantize(
     count = thread_count(threads)
     schedules = _schedules(log, count)
     network = prepared(module)
-    means = replace(options.means(), rounds=multiplies_bfloat16())
+    means = searched_means(options)
     quantizable_layers(network, means.dtype)
     samples = CalibrationData(wanted, input_types(network))
     ranges, held_out = samples.held_out(JUDGED)
@@ -132,6 +143,22 @@ def quantize(
     told.choices = {name: trials.module(each) for name, each in found.named.items()}
     _tell(told, calibrated, found, problem, samples)
     return told.steps["realize"]
+
+
+def searched_means(options: QuantizationOptions) -> Means:
+    """Settings to calibrate with, where layers may have any precision that is faster here."""
+    means = options.means()
+    offered = list(means.precisions)
+    if INT8 in offered and means.dtype == BOUNDED_BYTES.left and multiplies_bounded_bytes():
+        offered.append(INT7)
+    if multiplies_bfloat16():
+        offered.append(BFLOAT16)
+    return replace(means, precisions=tuple(offered))
+
+
+def multiplies_bounded_bytes() -> bool:
+    """Whether this machine multiplies bytes faster where weights have 7 bits."""
+    return BOUNDED_BYTES.name in machine_of(native_target()).dot_products
 
 
 def multiplies_bfloat16() -> bool:
@@ -156,7 +183,7 @@ def _required(max_loss: float | None, calibration: Given | None) -> tuple[float,
 
 def _problem(calibrated: Calibrated, alone: Mapping[str, float], max_loss: float) -> Problem:
     free = [each for each in calibrated.layers if each.name in calibrated.free]
-    space = PrecisionSpace.of_layers([each.name for each in free], rounds=calibrated.means.rounds)
+    space = PrecisionSpace.of_layers([each.name for each in free], calibrated.means.precisions)
     return Problem(space, neighbours(free), shares(free), alone, max_loss)
 
 
@@ -192,8 +219,6 @@ def _workload(calibrated: Calibrated, schedules: BuildSchedules) -> str:
         for name, array in sorted(sample.items()):
             digest.update(name.encode() + array.tobytes())
     digest.update(f"{loss.__module__} {getattr(loss, '__qualname__', repr(type(loss)))}".encode())
-    bits = calibrated.means.weight_bits
-    digest.update(b"" if bits == 8 else f"{bits} bits".encode())
     known = schedules.known
     digest.update(b"" if known is None else known.fingerprint.encode())
     return f"precisions-{digest.hexdigest()[:24]}"
@@ -201,8 +226,9 @@ def _workload(calibrated: Calibrated, schedules: BuildSchedules) -> str:
 
 def _beginning(problem: Problem, seconds: float) -> str:
     layers = counted(len(problem.space.options), "layer")
-    kinds = "float32, bfloat16 or int8" if problem.space.rounds else "float32 or int8"
-    return f"{layers} in {kinds}, loss at most {problem.bound:g}; up to {seconds:.0f} s"
+    *kinds, last = (FLOAT32, *problem.space.offered)
+    limits = f"loss at most {problem.bound:g}; up to {seconds:.0f} s"
+    return f"{layers} in {', '.join(kinds)} or {last}, {limits}"
 
 
 def _tell(
@@ -213,15 +239,14 @@ def _tell(
     samples: CalibrationData,
 ) -> None:
     """Fill in the report."""
-    inside, narrow = layers_in(found.best, INT8), layers_in(found.best, BFLOAT16)
-    is_changed = bool(inside or narrow)
+    is_changed = any(each != FLOAT32 for each in found.best.values())
     network = calibrated.network
-    report.steps = calibrated.steps(inside, narrow) if is_changed else {"realize": network}
+    report.steps = calibrated.steps(found.best) if is_changed else {"realize": network}
     stay = {**calibrated.stay, **_reasons(found, problem)}
     report.compared = _compared(found, problem)
     reference = report.compared[0].seconds if report.compared else None
     saved = {} if reference is None else {n: s * reference for n, s in found.saved.items()}
-    tell_layers(report, calibrated, problem.alone, stay, saved, narrow)
+    tell_layers(report, calibrated, found.best, problem.alone, stay, saved)
     tell_samples(report, samples)
     if samples.count < FEW_TO_DIVIDE:
         report.notes.append("the loss is that of the samples that ranges come from")
@@ -265,11 +290,13 @@ def _compared(found: Found, problem: Problem) -> list[Compared]:
     choices: dict[str, Precisions] = {FLOAT32: {}, **found.named, "searched": found.best}
     rows = []
     for name, precisions in choices.items():
-        inside, narrow = (len(layers_in(precisions, each)) for each in (INT8, BFLOAT16))
+        kinds = (tuple(WEIGHT_BITS), (INT7,), (BFLOAT16,))
+        integers, small, narrow = (len(layers_in(precisions, *each)) for each in kinds)
         genome = problem.space.genome(precisions)
-        each = found.measured.get(genome) if inside or narrow else plain
+        each = found.measured.get(genome) if integers or narrow else plain
         if each is not None:
-            rows.append(Compared(name, inside, narrow, each.seconds, each.ratio, each.loss))
+            counts = integers, small, narrow
+            rows.append(Compared(name, *counts, each.seconds, each.ratio, each.loss))
     return rows
 
 

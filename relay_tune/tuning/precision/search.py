@@ -15,11 +15,17 @@ from math import hypot, isfinite
 from statistics import median
 
 from relay_tune.quantization.choose import worst_first
-from relay_tune.quantization.options import BFLOAT16, FLOAT32, INT8
+from relay_tune.quantization.precisions import (
+    BFLOAT16,
+    FLOAT32,
+    INT7,
+    Precisions,
+    layers_in,
+)
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.time_limit import TimeIsOver, time_limit
-from relay_tune.tuning.precision.choice import Precisions, PrecisionSpace, layers_in
-from relay_tune.tuning.precision.ladder import by_loss_for_time, rung
+from relay_tune.tuning.precision.choice import PrecisionSpace
+from relay_tune.tuning.precision.ladder import by_loss_for_time, highest_rung, rung
 from relay_tune.tuning.precision.pair_model import Belief, PairModel
 from relay_tune.tuning.precision.trials import Measured, Trials
 from search import GeneticSearch, Genome
@@ -51,8 +57,8 @@ TIME_NOISE, LOSS_NOISE = 0.01, 0.05
 SAVED, UNSURE = 0.5, 0.5
 """Prior of the share of a layer's time that fewer bits save: mean and standard deviation."""
 
-ROUNDED_LOSS = 0.2
-"""Prior of the loss of bfloat16, as a part of that of integers."""
+LOSSES: Mapping[str, float] = {BFLOAT16: 0.2, INT7: 1.5}
+"""Prior of the losses of other precisions, as a part of that of the most exact integers."""
 
 LEAST_SHARE = 0.005
 """The part of the time that any layer may make a difference of."""
@@ -89,8 +95,8 @@ class Found:
 
     Attributes:
         best: the fastest choice within the bound.
-        named: all layers in integers, and the greedy choice, which leaves those in float32 that
-            hurt most.
+        named: all layers in each other precision, and the greedy choice, which leaves those in
+            float32 that hurt most.
         measured: the choices that were built, by genome; the latest measurement of each.
         saved: the time that integers save for each layer by itself, as a part of that of float32.
         interrupted: by Ctrl-C.
@@ -154,22 +160,21 @@ class PrecisionSearch:
         except TimeIsOver:
             pass
         found.best = self._space.precisions(self._fastest())
-        found.saved = {each: -self._times.alone(each, INT8) for each in self._problem.alone}
+        found.saved = self._saved()
         return found
 
     def _begin(self) -> None:
-        """All layers in integers, the greedy choice, and the one by loss for time."""
+        """All layers in one precision, the greedy choice, and the one by loss for time."""
         problem, space = self._problem, self._space
-        everything = dict.fromkeys(space.options, INT8)
         worst, by_time = worst_first(problem.alone), self._by_time()
-        named = {"int8": everything, "greedy": self._rung(worst, FLOAT32)}
-        if space.rounds:
-            named[BFLOAT16] = dict.fromkeys(space.options, BFLOAT16)
+        named = {space.integers: self._all_in(space.integers), "greedy": self._greedy(worst)}
+        others = [each for each in space.offered if each != space.integers]
+        named |= {each: self._all_in(each) for each in others}
         self._found.named = {**named, "by loss for time": self._rung(by_time)}
         self._measure([space.genome(each) for each in self._found.named.values()])
         greedy = space.genome(self._found.named["greedy"])
         if self._excess > 1 and greedy not in self._kept():  # simulated it was within the bound
-            self._found.named["greedy"] = self._rung(worst, FLOAT32)
+            self._found.named["greedy"] = self._greedy(worst)
             self._measure([space.genome(self._found.named["greedy"])])
 
     def _rounds(self) -> bool:
@@ -279,25 +284,28 @@ class PrecisionSearch:
                 self._genetic.tell(genome, None)
         return self._simulated[genome]
 
-    def _rung(self, order: Sequence[str], floats: str | None = None) -> dict[str, str]:
-        """The choice with the fewest of the first layers in floats.
+    def _all_in(self, precision: str) -> dict[str, str]:
+        return dict.fromkeys(self._space.options, precision)
 
-        These are bfloat16 where a network of it is within the bound, if nothing else is wanted.
-        """
+    def _greedy(self, worst: Sequence[str]) -> dict[str, str]:
+        """What somebody would choose by hand: integers, and the worst layers in float32."""
+        bound, integers = self._problem.bound, self._space.integers
+        return rung(self._space, worst, bound, self._expected, FLOAT32, integers)
 
-        def loss(precisions: Precisions) -> float:
-            return self._loss(self._space.genome(precisions)) * self._excess
+    def _rung(self, order: Sequence[str]) -> dict[str, str]:
+        return highest_rung(self._space, order, self._problem.bound, self._expected)
 
-        if floats is None:
-            narrow = dict.fromkeys(order, BFLOAT16)
-            is_enough = self._space.rounds and loss(narrow) <= self._problem.bound
-            floats = BFLOAT16 if is_enough else FLOAT32
-        return rung(self._space, order, self._problem.bound, loss, floats)
+    def _expected(self, precisions: Precisions) -> float:
+        """The loss that a choice is expected to have when it is built."""
+        return self._loss(self._space.genome(precisions)) * self._excess
 
     def _by_time(self) -> list[str]:
-        alone = self._problem.alone
-        saved = {layer: -self._times.alone(layer, INT8) for layer in alone}
-        return by_loss_for_time(alone, saved)
+        return by_loss_for_time(self._problem.alone, self._saved())
+
+    def _saved(self) -> dict[str, float]:
+        """The time that integers are believed to save for each layer."""
+        integers = self._space.integers
+        return {each: -self._times.alone(each, integers) for each in self._problem.alone}
 
     def _enough_time(self) -> bool:
         """Whether a round is likely to end before the last choices have to be timed."""
@@ -309,14 +317,16 @@ class PrecisionSearch:
     def _line(self) -> str:
         genome = self._fastest()
         precisions = self._space.precisions(genome)
-        inside = len(layers_in(precisions, INT8))
         loss = 0.0 if genome == self._origin else self._found.measured[genome].loss
-        others = (
-            f", {len(layers_in(precisions, BFLOAT16))} in bfloat16" if self._space.rounds else ""
-        )
+        numbers = [
+            f"{len(layers_in(precisions, each))} of {len(precisions)} layers in {each}"
+            if each == self._space.integers
+            else f"{len(layers_in(precisions, each))} in {each}"
+            for each in sorted(self._space.offered, key=lambda each: each != self._space.integers)
+        ]
         return (
             f"{len(self._found.measured)} built, best {self._ratio(genome):.3f} of the time of "
-            f"float32, loss {loss:.3g}, {inside} of {len(precisions)} layers in int8{others}"
+            f"float32, loss {loss:.3g}, {', '.join(numbers)}"
         )
 
 
@@ -336,7 +346,7 @@ def _loss_beliefs(problem: Problem) -> dict[tuple[str, str], Belief]:
     found: dict[tuple[str, str], Belief] = {}
     for layer, alone in problem.alone.items():
         for each in problem.space.options[layer][1:]:
-            loss = alone * ROUNDED_LOSS if each == BFLOAT16 else alone
+            loss = alone if each == problem.space.integers else alone * LOSSES[each]
             part = min(loss / problem.bound, BEYOND) ** 2 if isfinite(loss) else BEYOND**2
             found[layer, each] = Belief(part, part + LEAST_SHARE)
     return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from relay_tune.quantization.precisions import Precisions
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.tuning.precision.choice import Precisions
 
 
 @dataclass(frozen=True, slots=True)

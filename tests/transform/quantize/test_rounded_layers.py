@@ -14,6 +14,7 @@ from relay_tune.ir.printer.astext import astext
 from relay_tune.ir.traversal import post_order
 from relay_tune.quantization.calibrated import Means, calibrate
 from relay_tune.quantization.loss import output_error
+from relay_tune.quantization.precisions import BFLOAT16, INT8
 from relay_tune.quantization.prepared import prepared
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.transform.quantize.rounded_layers import with_rounded_layers
@@ -55,18 +56,20 @@ def test_other_layers_stay() -> None:
 
 def test_their_loss_is_simulated() -> None:
     samples = [{"x": each} for each in images(8)]
-    means = Means("uint8", "minmax", output_error, 1, rounds=True)
+    means = Means("uint8", "minmax", output_error, 1, (INT8, BFLOAT16))
     found = calibrate(prepared(bound(IMAGES)), means, samples, samples)
     *narrow, last = found.free
-    simulated = found.loss([last], narrow)
-    program = build(found.steps([last], narrow)["realize"], threads=1)
+    chosen = {last: INT8, **dict.fromkeys(narrow, BFLOAT16)}
+    simulated = found.loss(chosen)
+    program = build(found.steps(chosen)["realize"], threads=1)
     built = np.mean(
         [
             output_error(want, [np.asarray(program(each["x"]))])
             for each, want in zip(samples, found.judge.expected, strict=True)
         ]
     )
-    assert 0 < found.loss([], found.free) < found.loss(found.free)
+    rounded, integers = (dict.fromkeys(found.free, each) for each in (BFLOAT16, INT8))
+    assert 0 < found.loss(rounded) < found.loss(integers)
     np.testing.assert_allclose(simulated, built, rtol=0.1)
 
 

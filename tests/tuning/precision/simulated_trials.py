@@ -7,15 +7,22 @@ from math import sqrt
 
 import numpy as np
 
-from relay_tune.quantization.options import BFLOAT16, FLOAT32, INT8
-from relay_tune.tuning.precision.choice import Precisions, PrecisionSpace
+from relay_tune.quantization.precisions import (
+    BFLOAT16,
+    FLOAT32,
+    INT7,
+    INT8,
+    Precisions,
+    stored_alike,
+)
+from relay_tune.tuning.precision.choice import PrecisionSpace
 from relay_tune.tuning.precision.search import Problem
 from relay_tune.tuning.precision.trials import Measured
 
-LEFT = {FLOAT32: 1.0, BFLOAT16: 0.55, INT8: 0.4}
+LEFT = {FLOAT32: 1.0, BFLOAT16: 0.55, INT8: 0.4, INT7: 0.25}
 """The part of a layer's time that a precision takes."""
 
-LOST = {FLOAT32: 0.0, BFLOAT16: 0.2, INT8: 1.0}
+LOST = {FLOAT32: 0.0, BFLOAT16: 0.2, INT8: 1.0, INT7: 1.6}
 """The part of the loss of integers."""
 
 
@@ -27,8 +34,7 @@ class SimulatedTrials:
         layers: int,
         seed: int = 0,
         interrupt_after: int | None = None,
-        *,
-        rounds: bool = False,
+        precisions: Sequence[str] = (INT8,),
     ) -> None:
         random = np.random.default_rng(seed)
         self.names = [f"layer{n}" for n in range(layers)]
@@ -39,7 +45,7 @@ class SimulatedTrials:
         self.built: list[tuple[str, ...]] = []
         self.interrupt_after = interrupt_after
         self.now = 0.0
-        self.rounds = rounds
+        self.precisions = precisions
 
     def clock(self) -> float:
         """Seconds, which builds take."""
@@ -53,7 +59,8 @@ class SimulatedTrials:
         return self.excess * self.simulated_loss(precisions)
 
     def ratio(self, precisions: Precisions) -> float:
-        kinds = [FLOAT32, *(precisions[name] for name in self.names), FLOAT32]
+        forms = (stored_alike(precisions[name]) for name in self.names)
+        kinds = [FLOAT32, *forms, FLOAT32]
         own = [LEFT[precisions[n]] * self.seconds[n] for n in self.names]
         changes = sum(one != other for one, other in zip(kinds, kinds[1:], strict=False))
         return (sum(own) + self.conversion * changes) / sum(self.seconds.values())
@@ -72,7 +79,7 @@ class SimulatedTrials:
     def problem(self, bound: float) -> Problem:
         total = sum(self.seconds.values())
         return Problem(
-            PrecisionSpace.of_layers(self.names, rounds=self.rounds),
+            PrecisionSpace.of_layers(self.names, self.precisions),
             list(zip(self.names, self.names[1:], strict=False)),
             {name: seconds / total for name, seconds in self.seconds.items()},
             self.alone,

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from relay_tune.quantization.options import FLOAT32, INT8
+from relay_tune.quantization.precisions import BFLOAT16, FLOAT32, INT7, INT8, layers_in
 from relay_tune.quantization.prepared import prepared
 from relay_tune.transform.quantize.layers import layers_of
-from relay_tune.tuning.precision.choice import PrecisionSpace, layers_in
+from relay_tune.tuning.precision.choice import PrecisionSpace
 from relay_tune.tuning.precision.ladder import by_loss_for_time, rung
 from relay_tune.tuning.precision.neighbours import neighbours, shares
 from relay_tune.tuning.precision.pair_model import Belief, PairModel
@@ -26,16 +26,16 @@ def believed(space: PrecisionSpace, belief: Belief) -> dict[tuple[str, str], Bel
 
 
 def test_genomes_stand_for_choices() -> None:
-    space = PrecisionSpace({"a": ("float32", "int8", "bfloat16"), "b": ("float32", "int8")})
-    genome = space.genome({"a": "bfloat16"})
+    space = PrecisionSpace({"a": ("float32", "int8", BFLOAT16), "b": ("float32", "int8")})
+    genome = space.genome({"a": BFLOAT16})
     assert genome == (2, 0)
-    assert space.precisions(genome) == {"a": "bfloat16", "b": "float32"}
-    assert layers_in(space.precisions(genome), "bfloat16") == ["a"]
+    assert space.precisions(genome) == {"a": BFLOAT16, "b": "float32"}
+    assert layers_in(space.precisions(genome), BFLOAT16) == ["a"]
     assert space.space().size == 6
 
 
 def test_the_model_learns_layers_and_pairs() -> None:
-    space = PrecisionSpace.of_layers(NAMES)
+    space = PrecisionSpace.of_layers(NAMES, (INT8,))
     own, pair = dict(zip(NAMES, (-0.2, 0.05, -0.1, -0.3), strict=True)), -0.08
 
     def cost(choice: dict[str, str]) -> float:
@@ -53,7 +53,7 @@ def test_the_model_learns_layers_and_pairs() -> None:
 
 
 def test_what_is_not_known_is_uncertain() -> None:
-    space = PrecisionSpace.of_layers(NAMES)
+    space = PrecisionSpace.of_layers(NAMES, (INT8,))
     learned = model(space)
     choices = [space.genome({name: INT8}) for name in ("a", "d")]
     learned.learn(choices[0], 0.7, 0.01)
@@ -64,22 +64,35 @@ def test_what_is_not_known_is_uncertain() -> None:
 
 
 def test_more_precisions_have_coefficients_of_their_own() -> None:
-    space = PrecisionSpace({"a": (FLOAT32, INT8, "bfloat16"), "b": (FLOAT32, "bfloat16")})
+    space = PrecisionSpace({"a": (FLOAT32, INT8, BFLOAT16), "b": (FLOAT32, BFLOAT16)})
     learned = PairModel(space, [("a", "b")], believed(space, Belief(0.0, 0.3)), 1.0)
-    learned.learn(space.genome({"a": "bfloat16"}), 0.5, 0.01)
-    assert learned.alone("a", "bfloat16") == pytest.approx(-0.5, abs=0.01)
+    learned.learn(space.genome({"a": BFLOAT16}), 0.5, 0.01)
+    assert learned.alone("a", BFLOAT16) == pytest.approx(-0.5, abs=0.01)
     assert learned.alone("a", INT8) == 0.0
 
 
+def test_pairs_share_the_form_of_their_data() -> None:
+    space = PrecisionSpace.of_layers(("a", "b"), (INT8, INT7))
+    learned = PairModel(space, [("a", "b")], believed(space, Belief(0.0, 0.3)), 1.0)
+    for choice in ({"a": INT8}, {"b": INT7}):
+        learned.learn(space.genome(choice), 1.0, 1e-3)
+    learned.learn(space.genome({"a": INT8, "b": INT7}), 0.8, 1e-3)
+    (mixed, other), _ = learned.predict(
+        [space.genome({"a": INT8, "b": INT7}), space.genome({"a": INT7, "b": INT7})]
+    )
+    assert mixed == pytest.approx(0.8, abs=0.01) and other == pytest.approx(0.8, abs=0.01)
+
+
 def test_the_ladder_leaves_the_first_in_float32() -> None:
-    space = PrecisionSpace.of_layers(NAMES)
+    space = PrecisionSpace.of_layers(NAMES, (INT8,))
 
     def loss(choice: dict[str, str]) -> float:
         return float(len(layers_in(choice, INT8)))
 
-    assert layers_in(rung(space, ["c", "a", "d", "b"], 2.0, loss, FLOAT32), FLOAT32) == ["a", "c"]
-    assert layers_in(rung(space, NAMES, 4.0, loss, FLOAT32), INT8) == list(NAMES)
-    assert layers_in(rung(space, NAMES, 0.5, loss, FLOAT32), FLOAT32) == list(NAMES)
+    mixed = rung(space, ["c", "a", "d", "b"], 2.0, loss, FLOAT32, INT8)
+    assert layers_in(mixed, FLOAT32) == ["a", "c"]
+    assert layers_in(rung(space, NAMES, 4.0, loss, FLOAT32, INT8), INT8) == list(NAMES)
+    assert layers_in(rung(space, NAMES, 0.5, loss, FLOAT32, INT8), FLOAT32) == list(NAMES)
 
 
 def test_layers_that_save_little_for_their_loss_come_first() -> None:

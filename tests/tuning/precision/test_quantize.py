@@ -12,7 +12,7 @@ from relay_tune.quantization.loss import output_error
 from relay_tune.tuning import turns
 from relay_tune.tuning.precision import native_trials
 from relay_tune.tuning.precision.native_trials import NativeTrials
-from relay_tune.tuning.precision.quantize import multiplies_bfloat16
+from relay_tune.tuning.precision.quantize import multiplies_bfloat16, multiplies_bounded_bytes
 from tests.quantization.networks import IMAGES, bound, images
 
 OPTIONS = {"scheme": "auto", "method": "minmax", "threads": 1, "minutes": 2.0}
@@ -63,14 +63,16 @@ def test_the_bound_is_kept_on_samples_that_ranges_do_not_come_from(first_run: Ru
     losses = [output_error([one], [other]) for one, other in zip(expected, found, strict=True)]
     assert np.mean(losses) == pytest.approx(report.loss, abs=0.003)
     names = [each.name for each in report.compared]
-    kinds = ["float32", "bfloat16"] if multiplies_bfloat16() else ["float32"]
-    assert names == ["float32", "int8", "greedy", *kinds[1:], "by loss for time", "searched"]
+    wide = ["bfloat16"] if multiplies_bfloat16() else []
+    small = ["int7"] if multiplies_bounded_bytes() else []
+    assert names == ["float32", "int8", "greedy", *wide, *small, "by loss for time", "searched"]
     by_name = {each.name: each for each in report.compared}
     assert by_name["searched"].ratio <= min(1.0, by_name["greedy"].ratio)
     assert by_name["greedy"].loss <= most
     assert "of float32" in str(report) and len(report.to_json()["compared"]) == len(names)
     assert all(each.saved is not None for each in report.layers)
-    beginning = f"4 layers in {', '.join(kinds)} or int8, loss at most 0.012; up to 120 s"
+    *kinds, last = "float32", *wide, "int8", *small
+    beginning = f"4 layers in {', '.join(kinds)} or {last}, loss at most 0.012; up to 120 s"
     assert first_run.lines[0] == beginning
 
 

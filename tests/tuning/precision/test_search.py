@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from relay_tune.errors import InputError
-from relay_tune.quantization.options import BFLOAT16, FLOAT32, INT8
+from relay_tune.quantization.precisions import BFLOAT16, FLOAT32, INT7, INT8
 from relay_tune.tuning.precision.logged_trials import LoggedTrials, LogMemory, OwnMemory
 from relay_tune.tuning.precision.search import Found, PrecisionSearch
 from tests.tuning.precision.simulated_trials import SimulatedTrials
@@ -45,7 +45,7 @@ def test_the_best_choice_of_a_small_network(seed: int) -> None:
 
 @pytest.mark.parametrize("bound", [BOUND, 0.002])
 def test_layers_may_be_in_bfloat16(bound: float) -> None:
-    trials = SimulatedTrials(6, rounds=True)
+    trials = SimulatedTrials(6, precisions=(INT8, BFLOAT16))
     found = search(trials, bound)
     kinds = product((FLOAT32, BFLOAT16, INT8), repeat=6)
     every = (dict(zip(trials.names, each, strict=True)) for each in kinds)
@@ -53,6 +53,20 @@ def test_layers_may_be_in_bfloat16(bound: float) -> None:
     assert trials.ratio(found.best) == pytest.approx(least, abs=0.01)
     assert set(found.named[BFLOAT16].values()) == {BFLOAT16}
     assert BFLOAT16 not in found.named["greedy"].values()
+
+
+@pytest.mark.parametrize("bound", [1.3 * BOUND, BOUND])
+def test_weights_may_have_seven_bits(bound: float) -> None:
+    trials = SimulatedTrials(6, precisions=(INT8, INT7))
+    found = search(trials, bound)
+    kinds = product((FLOAT32, INT8, INT7), repeat=6)
+    every = (dict(zip(trials.names, each, strict=True)) for each in kinds)
+    least = min(trials.ratio(each) for each in every if trials.simulated_loss(each) <= bound)
+    assert trials.ratio(found.best) == pytest.approx(least, abs=0.01)
+    assert set(found.named[INT8].values()) == {INT8} and set(found.named[INT7].values()) == {INT7}
+    assert INT7 not in found.named["greedy"].values()
+    kinds = set(found.named["by loss for time"].values())
+    assert kinds == ({INT8, INT7} if bound > BOUND else {INT8, FLOAT32})
 
 
 @pytest.mark.parametrize("seed", range(2))
