@@ -21,6 +21,8 @@ from relay_tune.quantization.calibration_data import CalibrationData
 from relay_tune.quantization.options import SEARCHED
 from relay_tune.quantization.programs import input_types
 from relay_tune.quantization.report import QuantizationReport
+from relay_tune.runtime.run_clock import run_clock
+from relay_tune.runtime.threads import thread_count
 from relay_tune.tuning.precision.quantize import quantize
 from relay_tune.tuning.tuned_build import build
 from relay_tune.tuning.turns import time_in_turns
@@ -125,7 +127,8 @@ def _times(before: Module, after: Module, arguments: argparse.Namespace) -> tupl
         for name, module in (("before", before), ("after", after))
     }
     calls = {name: (lambda model=model: model.run(sample)) for name, model in models.items()}
-    times = time_in_turns(calls, TURNS)
+    clock = run_clock(thread_count(arguments.threads)).seconds
+    times = time_in_turns(calls, TURNS, clock=clock)
     first, second = (median(sum(times[name], [])) for name in ("before", "after"))
     return first, second
 

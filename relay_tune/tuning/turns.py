@@ -24,32 +24,36 @@ PAUSE_SECONDS = 0.05
 
 
 def time_in_turns(
-    variants: Mapping[str, Callable[[], object]], turns: int, seconds: float | None = None
+    variants: Mapping[str, Callable[[], object]],
+    turns: int,
+    seconds: float | None = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Turns:
     """Time each variant in `turns` turns of several calls; the first calls are not counted.
 
-    A turn takes about so many `seconds`, by default TURN_SECONDS.
+    A turn takes about so many `seconds`, by default TURN_SECONDS. Calls are timed by a `clock`: for
+    those that run on the calling thread alone it may be its own (`relay_tune.runtime.run_clock`).
     """
     length = TURN_SECONDS if seconds is None else seconds
     times: dict[str, list[list[float]]] = {name: [] for name in variants}
     for _ in range(turns):
         for name, call in variants.items():
             time.sleep(PAUSE_SECONDS)
-            times[name].append(_turn(call, length))
+            times[name].append(_turn(call, length, clock))
     return times
 
 
-def _turn(call: Callable[[], object], seconds: float) -> list[float]:
+def _turn(call: Callable[[], object], seconds: float, clock: Callable[[], float]) -> list[float]:
     for _ in range(WARM_UP_CALLS):
         call()
     end = time.perf_counter() + seconds
-    times = [_seconds(call) for _ in range(FEWEST_CALLS)]
+    times = [_seconds(call, clock) for _ in range(FEWEST_CALLS)]
     while time.perf_counter() < end and len(times) < MOST_CALLS:
-        times.append(_seconds(call))
+        times.append(_seconds(call, clock))
     return times
 
 
-def _seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def _seconds(call: Callable[[], object], clock: Callable[[], float]) -> float:
+    start = clock()
     call()
-    return time.perf_counter() - start
+    return clock() - start

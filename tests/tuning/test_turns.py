@@ -21,6 +21,13 @@ def test_variants_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
+def test_a_clock_that_stands_still_sees_no_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "PAUSE_SECONDS", 0.0)
+    now = iter(range(100))
+    times = turns.time_in_turns({"a": lambda: None}, 1, 0.0, clock=lambda: float(next(now)))
+    assert times == {"a": [[1.0] * turns.FEWEST_CALLS]}
+
+
 def test_ratios_are_those_of_the_turns_to_the_first() -> None:
     times = {"untuned": [[4.0, 2.0, 9.0], [8.0]], "tuned": [[2.0, 1.0, 5.0], [4.0]]}
     first, second = results(times, {"tuned": 1e-6})

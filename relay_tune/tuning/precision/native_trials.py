@@ -19,6 +19,7 @@ from relay_tune.quantization.precisions import FLOAT32, Precisions
 from relay_tune.quantization.programs import results
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.model import Model
+from relay_tune.runtime.run_clock import run_clock
 from relay_tune.tuning.precision.trials import Measured
 from relay_tune.tuning.tuned_build import BuildSchedules
 from relay_tune.tuning.turns import Turns, time_in_turns
@@ -88,7 +89,8 @@ class NativeTrials:
         named = {str(number): model for number, model in enumerate(models)}
         named[REFERENCE] = self._reference[0]
         calls = {name: partial(model.run, dict(sample)) for name, model in named.items()}
-        times = time_in_turns(calls, turns, TURN_SECONDS)
+        clock = run_clock(self.builder.threads).seconds
+        times = time_in_turns(calls, turns, TURN_SECONDS, clock)
         return [_measured(times, str(number), loss) for number, loss in enumerate(losses)]
 
     def module(self, precisions: Precisions) -> Module:
