@@ -19,6 +19,7 @@ from relay_tune.ir.module import Module
 from relay_tune.new_files import new_files
 from relay_tune.quantization.calibration_data import CalibrationData
 from relay_tune.quantization.options import SEARCHED
+from relay_tune.quantization.precisions import INT8, WEIGHT_BITS
 from relay_tune.quantization.programs import input_types
 from relay_tune.quantization.report import QuantizationReport
 from relay_tune.runtime.run_clock import run_clock
@@ -31,7 +32,7 @@ from relay_tune.zoo import example_inputs
 
 ENDINGS = (".onnx", ".relay")
 
-CALIBRATED = ("int8", SEARCHED)
+CALIBRATED = (INT8, SEARCHED)
 """Schemes that need samples."""
 
 SEARCH_OPTIONS = ("log", "minutes", "seed")
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.scheme == SEARCHED and arguments.max_loss is None:
         arguments.refuse("the following arguments are required: --max-loss (auto needs it)")
-    _refuse_search_options(arguments)
+    _refuse_options_of_other_schemes(arguments)
     module = load_argument(arguments)
     report = QuantizationReport()
     result = quantize(
@@ -84,10 +85,19 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_search_options(arguments: argparse.Namespace) -> None:
-    given = [each for each in SEARCH_OPTIONS if getattr(arguments, each) is not None]
-    if given and arguments.scheme != SEARCHED:
-        arguments.refuse(f"--{given[0]} is for --scheme auto: {arguments.scheme} has no search")
+def _refuse_options_of_other_schemes(arguments: argparse.Namespace) -> None:
+    scheme = arguments.scheme
+    searching = [each for each in SEARCH_OPTIONS if getattr(arguments, each) is not None]
+    if searching and scheme != SEARCHED:
+        arguments.refuse(f"--{searching[0]} is for --scheme auto: {scheme} has no search")
+    if scheme in CALIBRATED:
+        return
+    if arguments.max_loss is not None:
+        arguments.refuse(f"--max-loss is for --scheme int8 and auto: {scheme} chooses no layers")
+    if arguments.weight_bits != WEIGHT_BITS[INT8]:
+        arguments.refuse(
+            f"--weight-bits is for --scheme int8 and auto: {scheme} fixes how weights are stored"
+        )
 
 
 def _print_progress(line: str) -> None:

@@ -51,8 +51,8 @@ def _add_scheme(parser: argparse.ArgumentParser) -> None:
         choices=QUANTIZATION_SCHEMES,
         default="int8",
         help="int8: data and weights of layers; w8, w4, bf16: weights alone, in blocks of 32 or as "
-        "bfloat16; auto: float32 or int8 for each layer, as fast as --max-loss allows, found by "
-        "building and timing (default: int8)",
+        "bfloat16; auto: each layer in float32, int8 or what else is fast here, as fast as "
+        "--max-loss allows, found by building and timing (default: int8)",
     )
     parser.add_argument(
         "--activations",
