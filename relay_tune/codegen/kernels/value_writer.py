@@ -40,7 +40,7 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.limited_values import limits_of
 from relay_tune.tensor.loops import LaneReduce
-from relay_tune.tensor.walk import contains_load
+from relay_tune.tensor.walk import loads
 
 
 class ValueWriter:
@@ -60,7 +60,7 @@ class ValueWriter:
         self.indices = IndexWriter(self.lanes, self.value)
         self.loads = LoadWriter(self.lanes, self.indices, pointers)
         self._known: dict[Scalar, Value] = {}
-        self._loading: dict[Scalar, bool] = {}
+        self._loads_of: dict[Scalar, tuple[Load, ...]] = {}
 
     def evaluate(self, expression: Scalar) -> Value:
         """The value of an expression; shared sub-expressions are evaluated once."""
@@ -192,10 +192,10 @@ class ValueWriter:
         return self._select_branching(node, condition)
 
     def _loads(self, node: Select) -> bool:
-        """Whether a side loads anything; found once for all the copies of an unrolled loop."""
-        if node not in self._loading:
-            self._loading[node] = contains_load(node.if_true) or contains_load(node.if_false)
-        return self._loading[node]
+        """Whether a side loads what the condition, or anything else before it, has not loaded."""
+        if node not in self._loads_of:  # found once for all the copies of an unrolled loop
+            self._loads_of[node] = (*loads(node.if_true), *loads(node.if_false))
+        return any(each not in self._known for each in self._loads_of[node])
 
     def _choose(self, condition: Value, if_true: Value, if_false: Value) -> Value:
         lanes, (c, x, y) = self.lanes.together(condition, if_true, if_false)

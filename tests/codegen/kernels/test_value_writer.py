@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.tensor.expression import (
     Axis,
     Scalar,
@@ -10,9 +11,10 @@ from relay_tune.tensor.expression import (
     neutral_element,
     select,
 )
-from relay_tune.tensor.loops import LaneReduce, LoopKind, Statement, Store
+from relay_tune.tensor.loops import Kernel, LaneReduce, LoopKind, Statement, Store
 from relay_tune.tensor.scalar_semantics import apply_reduction, numpy_dtype
-from tests.codegen.running import argument, check, loop, number, run_native
+from relay_tune.tensor.touched import touched_tensors
+from tests.codegen.running import BASELINE, argument, check, loop, number, run_native
 
 DTYPES = ("float32", "float64", "int8", "uint16", "int32", "int64", "bool", "float16", "bfloat16")
 WITHOUT_HALF = tuple(dtype for dtype in DTYPES if dtype != "float16")
@@ -140,6 +142,23 @@ def test_loads_that_do_not_count_are_not_performed(guard, lanes):
     flags = np.where(np.arange(13) % 3 == 1, -1.0, np.arange(13)).astype("float32")
     places = np.array([0, -7, 4, 1, -10000, 2, 3, 0, -1, 4, 4, 1, -5])
     check(body, {X: data(5, "float32"), FLAGS: flags, PLACES: places, y: np.zeros((3, 13), "f4")})
+
+
+@pytest.mark.parametrize("lanes", [0, 8])
+def test_a_side_takes_what_the_condition_has_loaded(lanes):
+    """The side needs no load under a mask (the condition's inverse here), nor a jump."""
+    x, places, y = argument("x", 7), argument("places", 13, "int64"), argument("y", 13)
+
+    def write(i: Scalar) -> Statement:
+        element = x[places[i]]
+        return Store(y, (i,), select(binary("gt", element, 0.0), element, element * 2.0))
+
+    body = vectors(Axis("i", 13), lanes, write) if lanes else loop(i := Axis("i", 13), write(i))
+    arrays = {x: data(7, "float32"), places: np.arange(13) * 3 % 7, y: np.zeros(13, "f4")}
+    check(body, arrays)
+    parameters = touched_tensors(body)
+    text = module_text([Kernel("kernel", parameters, parameters, body)], BASELINE)
+    assert " xor " not in text and "phi float" not in text
 
 
 REDUCED = [
