@@ -1,7 +1,8 @@
 """image.grid_sample: the image at places that another tensor names.
 
 The grid has, along its second axis, the coordinates of each output element, the one of the last
-spatial axis first; -1 and 1 are the ends of the image.
+spatial axis first; -1 and 1 are the ends of the image. A NaN stands for -1, as torch documents it
+and onnxruntime computes it: exported networks divide 0 by 0 where a map has one pixel.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ from relay_tune.typing.relations.pooling import grid_sample as grid_sample_relat
 PADDING_MODES = ("zeros", "border", "reflection")
 
 _CUBIC_ALPHA = -0.75
+
+_OF_NAN = -1.0
+"""The coordinate that a NaN stands for."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,7 @@ def _grid_sample(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -
         neighbours = []
         for n, sampling in enumerate(samplings):
             coordinate = cast(grid[(batch, rank - 1 - n, *places)], dtype)
+            coordinate = select(unary("isnan", coordinate), literal(_OF_NAN, dtype), coordinate)
             neighbours.append(_neighbours(coordinate, sampling))
         total: Scalar | None = None
         for chosen in product(*neighbours):
@@ -183,6 +188,7 @@ def _grid_sample_reference(attributes: GridSampleAttributes, data: Array, grid: 
     samplings = _samplings(attributes, data.shape[2:])
     wide = numpy_dtype(wide_dtype(data.dtype.name))
     image, positions = data.astype(wide), grid.astype(wide)
+    positions = np.where(np.isnan(positions), wide.type(_OF_NAN), positions)
     neighbours = [
         _neighbour_arrays(positions[:, len(samplings) - 1 - n], sampling)
         for n, sampling in enumerate(samplings)

@@ -72,5 +72,23 @@ def test_odd_coordinates_touch_no_other_results(check_record, random_array, padd
     after = check_record(grid_sample, [data, grid], attributes)
     others = np.arange(9).reshape(3, 3) != 4
     np.testing.assert_array_equal(after[..., others], before[..., others])
-    if np.isnan(odd):
-        assert np.isnan(after[..., 1, 1]).all()
+
+
+@pytest.mark.parametrize("method", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("align", [False, True])
+def test_a_nan_stands_for_the_first_end(
+    check_record, run_onnx, random_array, method, padding, align
+):
+    data, grid = random_array((2, 3, 5, 6)), _grid((4, 7), 2)
+    grid[0, 0, 1, 1] = grid[0, 1, 2, 0] = np.nan
+    grid[1, :, 3, 3] = np.nan
+    attributes = {"method": method, "padding_mode": padding, "align_corners": align}
+    found = check_record(grid_sample, [data, grid], attributes, 1e-4)
+    expected = run_onnx(
+        "GridSample",
+        [data, np.moveaxis(grid, 1, -1).copy()],
+        {"mode": ONNX_METHOD[method], "padding_mode": padding, "align_corners": int(align)},
+        20,
+    )
+    np.testing.assert_allclose(found, expected, 1e-4, 1e-4)
