@@ -167,11 +167,25 @@ def filled_to_sizes(build: Builder, value: Any, dtype: str, sizes: Sequence[Size
 
 def is_zero(build: Builder, value: Expr) -> bool:
     """Whether all elements are surely zero: those of a filling of any size, or of a part of one."""
+    filled = filling_of(build, value)
+    return filled is not None and not filled.any()
+
+
+def common_element(build: Builder, value: Expr) -> Any:
+    """What all elements surely are, in a filling of any size or a part of one; else None."""
+    filled = filling_of(build, value)
+    if filled is None or not filled.size or (filled != filled.flat[0]).any():
+        return None
+    return filled.flat[0]
+
+
+def filling_of(build: Builder, value: Expr) -> np.ndarray | None:
+    """The constant whose elements a tensor is filled with, or is a part of; None without one."""
     value = build.value_of(value)
     parts = ("take", "strided_slice", "dyn.broadcast_to", "broadcast_to_like", "dyn.full", "full")
     while (part := operator_call(value, *parts)) is not None:
         value = build.value_of(part.arguments[0])
-    return isinstance(value, Constant) and not value.data.any()
+    return value.data if isinstance(value, Constant) else None
 
 
 def broadcast_to_sizes(build: Builder, data: Expr, sizes: Sequence[Dim]) -> Expr:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from relay_tune.frontend.onnx_import.build import Builder, type_of
 from relay_tune.frontend.onnx_import.carried_types import ROUND_TYPE, variable
-from relay_tune.frontend.onnx_import.open_sizes import axis_size
+from relay_tune.frontend.onnx_import.open_sizes import axis_size, common_element
 from relay_tune.frontend.onnx_import.operators.split import ends_of_sizes
 from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time, sizes_of
 from relay_tune.frontend.onnx_import.sequences import cons, list_of, made
@@ -48,7 +48,12 @@ def parts_of_one_size(build: Builder, data: Expr, axis: int, step: Expr) -> Expr
 
 
 def parts_of_many_sizes(build: Builder, data: Expr, axis: int, sizes: Expr) -> Expr:
-    """A list of parts whose sizes are a vector, of which only a run knows the length."""
+    """A list of parts whose sizes are a vector, of which only a run knows the length.
+
+    Where one number fills the vector, as exporters write a loop over an axis, it is the size of
+    each part: what reads them may need to know it.
+    """
+    size = common_element(build, sizes)
     ends, positions = ends_of_sizes(build, data, axis, sizes)
     starts = build.call("concatenate", build.tuple_of((build.constant([0]), ends)), axis=0)
     inside, starts = build.once(positions), build.once(starts)
@@ -58,6 +63,8 @@ def parts_of_many_sizes(build: Builder, data: Expr, axis: int, sizes: Expr) -> E
         following = build.call("add", number, build.constant(1))
         bounds = [build.call("take", starts, each, axis=0) for each in (number, following)]
         indices = build.call("take", inside, range_at_run_time(build, *bounds), axis=0)
+        if size is not None and size >= 0:
+            indices = build.with_shape(indices, (int(size),))
         return build.call("take", data, indices, axis=axis)
 
     return _listed(build, count, part)

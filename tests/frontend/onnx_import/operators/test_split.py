@@ -93,3 +93,29 @@ def test_parts_have_at_least_one_element() -> None:
     for size in (0, -1):
         with pytest.raises(RelayError, match="SplitToSequence"):
             compiled.run(None, {"x": x, "size": np.array(size)})
+
+
+LENGTHS = """
+<ir_version: 8, opset_import: ["" : 18]>
+g (int64[n] counts, float[n, 2] x) => (float[m, 2] y)
+<int64[1] two = {2}, int64 first = {0}> {
+  length = Shape(counts)
+  filled = ConstantOfShape<value = int64[1] {1}>(length)
+  parts = SplitToSequence<axis = 0>(counts, filled)
+  rows = SplitToSequence<axis = 0>(x, filled)
+  count = SequenceAt(parts, first)
+  row = SequenceAt(rows, first)
+  shape = Concat<axis = 0>(count, two)
+  y = Expand(row, shape)
+}"""
+
+
+@pytest.mark.parametrize("length", [1, 2, 5])
+def test_parts_of_sizes_that_are_one_number_have_that_size(length: int) -> None:
+    """As torch writes repeat_interleave with a count for each row: parts are used as a shape."""
+    model = onnx.parser.parse_model(LENGTHS)
+    compiled = rt.build(from_onnx(model))
+    x = np.arange(2.0 * length, dtype=np.float32).reshape(length, 2)
+    feeds = {"counts": np.arange(3, 3 + length), "x": x}
+    found, wanted = compiled.run(None, dict(feeds)), onnxruntime_outputs(model, feeds)
+    np.testing.assert_array_equal(found[0], wanted[0])
