@@ -292,6 +292,11 @@ def positive_size(size: int) -> int:
     return symbolic_size(positive_part(dim_of(size)), max(nominal(size), 0))
 
 
+def smaller_size(one: int, other: int) -> int:
+    """`min(one, other)`, also of symbolic sizes."""
+    return one - positive_size(one - other)
+
+
 def without_constant(size: int) -> int:
     """Symbolic part of a size: `size` less the number that is added to it; 0 of a number.
 

@@ -24,7 +24,7 @@ from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Binary, Literal, Scalar, Select
 from relay_tune.tensor.loops_text import kernel_text
 from relay_tune.tensor.size import dim_of, is_symbolic, size_value, symbolic_size
-from relay_tune.tensor.touched import stores_of
+from relay_tune.tensor.touched import parallel_iterations, stores_of
 from relay_tune.tensor.walk import sub_expressions
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.typing.infer import infer_types
@@ -292,6 +292,19 @@ def test_tiles_of_an_open_axis_run_in_blocks(algorithm: AppliedAlgorithm, parall
         (found,) = run({"n": n}, [x])
         wanted = np.maximum(x @ weights.T, 0)
         np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3, err_msg=str(n))
+
+
+def test_a_block_has_no_more_tiles_than_there_are() -> None:
+    """The example has 11 blocks of 1,000 tiles; a small input runs its own tiles alone."""
+    text = "%x: Tensor[(n, 8), float32], %w: Tensor[(48, 8), float32]"
+    main = infer_types(parse(f"def @main({text}) {{ nn.dense(%x, %w) }}")).main
+    _, schedule = schedule_of(main, ["n"], native_target(), 44000, DIRECT, None)
+    choice = replace(schedule.choices[-1], tile=(4, 16), blocks=(11, 1), order=(1, 0), parallel=3)
+    chosen = replace(schedule, choices=(*schedule.choices[:-1], choice))
+    scheduled, _ = schedule_of(main, ["n"], native_target(), 44000, chosen, None)
+    count = parallel_iterations(scheduled.kernels[-1].body)
+    counts = {n: size_value(dim_of(count), {"n": n}) for n in (1, 30, 4000, 4001)}
+    assert counts == {1: 3, 30: 24, 4000: 3000, 4001: 6000}
 
 
 @pytest.mark.parametrize("n", [1, 3, 4, 5, 8, 30])

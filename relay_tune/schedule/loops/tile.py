@@ -47,7 +47,7 @@ from relay_tune.tensor.loops import (
     LoopKind,
     Statement,
 )
-from relay_tune.tensor.size import ceiling_quotient, is_symbolic
+from relay_tune.tensor.size import ceiling_quotient, is_symbolic, smaller_size
 
 REMEMBERED = 1024
 
@@ -95,9 +95,10 @@ class _Tiler:
     def run(self) -> TiledNest:
         loops = outer_loops(self.nest.axes, self.choice)
         self.fused = min(self.choice.parallel, len(loops))
-        self.numbers = numbers = [Axis(self._loop_name(loop), loop.count) for loop in loops]
         if isinstance(self.tile, IntrinsicTile) and self._overlaps(self.tile, loops):
+            self.numbers = [Axis(self._loop_name(loop), loop.count) for loop in loops]
             return TiledNest(self._overlapped(self.tile, loops))
+        self.numbers = numbers = [Axis(self._loop_name(loop), self._count(loop)) for loop in loops]
         shared = numbers[: self.fused]
         number, share = Axis("parallel", prod(axis.extent for axis in shared)), None
         is_known = self.fused > 0 and not is_symbolic(number.extent)
@@ -178,6 +179,16 @@ class _Tiler:
 
     def _loop_name(self, loop: OuterLoop) -> str:
         return f"{self.nest.axes[loop.place].name}_{'t' if loop.tiles == 1 else 'b'}"
+
+    def _count(self, loop: OuterLoop) -> int:
+        """How often a loop runs: where all tiles of an open axis are less than a block, once each.
+
+        A block has as many tiles as the example asks for, which may be far more than there are.
+        """
+        axis = self.nest.axes[loop.place]
+        if loop.tiles > 1 or not loop.is_ragged or not is_symbolic(axis.extent):
+            return loop.count
+        return smaller_size(ceiling_quotient(axis.extent, self.tiles[axis]), loop.count)
 
     def _outer(
         self,
