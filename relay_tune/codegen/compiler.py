@@ -1,13 +1,14 @@
 """IR text to machine code.
 
 Kernels are written with explicit vectors and registers, so no IR pass runs, and code generation
-stays at level 1: measured, this gives the speed of -O3 at a quarter of the time. What calls them
-has the level that the record of the architecture names.
+stays at level 1: measured, this gives the speed of -O3 at a quarter of the time. Whether it reduces
+strength, and at which level what calls kernels is compiled, the record of the architecture says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -17,6 +18,7 @@ from relay_tune.codegen.llvm_modules import (
     inline_parts,
     parsed_module,
     run_passes,
+    without_strength_reduction,
 )
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError
@@ -33,7 +35,9 @@ def _target_machine(target: Target, level: int) -> llvm.TargetMachine:
 
 def compile_text(text: str, target: Target) -> bytes:
     """The object file of an LLVM module; raises BuildError if LLVM rejects it."""
-    return _compiled(text, target, _as_written)
+    is_usual = architecture_of(target.triple).reduces_strength
+    around = nullcontext if is_usual else without_strength_reduction
+    return _compiled(text, target, _as_written, around=around)
 
 
 def compile_optimized(text: str, target: Target) -> bytes:
@@ -73,12 +77,14 @@ def _compiled(
     target: Target,
     prepare: Callable[[llvm.ModuleRef, llvm.TargetMachine], None],
     level: int = 1,
+    around: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> bytes:
     machine = _target_machine(target, level)
     try:
         with parsed_module(text) as module:
             prepare(module, machine)
-            return bytes(machine.emit_object(module))
+            with around():
+                return bytes(machine.emit_object(module))
     except RuntimeError as error:
         raise _rejected(error) from error
 

@@ -27,6 +27,25 @@ def parsed_module(text: str) -> Iterator[llvm.ModuleRef]:
         yield module
 
 
+@contextmanager
+def without_strength_reduction() -> Iterator[None]:
+    """Keep LLVM from looking for other induction variables meanwhile.
+
+    That is a switch of the process. So that only code of ours is without it, others that call LLVM
+    through this binding wait until the end; where its lock is not known, nothing is switched.
+    """
+    lock = getattr(llvm.ffi.lib, "_lock", None)
+    if lock is None:
+        yield
+        return
+    with lock:
+        llvm.set_option("relay_tune", "-disable-lsr=true")
+        try:
+            yield
+        finally:
+            llvm.set_option("relay_tune", "-disable-lsr=false")
+
+
 def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, speed_level: int) -> None:
     """Run the passes of an optimisation level (0 to 3) over a module, in place."""
     _run(module, machine, speed_level, lambda builder: builder.getModulePassManager())

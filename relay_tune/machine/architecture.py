@@ -174,6 +174,8 @@ class Architecture:
         pause: the declaration and the call that tell the processor that a thread is spinning.
         level_of_calls: LLVM's level for code that does little but call kernels: 0 where it selects
             instructions block by block then.
+        reduces_strength: whether LLVM looks for other induction variables in kernels, whose loops
+            have one address for each operand already.
         streaming: how large results are filled; None where ordinary stores do as well.
         subnormals: the functions of `relay_tune.codegen.subnormals` in LLVM IR.
         stack_switch: what programs with control flow need.
@@ -194,6 +196,7 @@ class Architecture:
     host_features: Callable[[], dict[str, bool]] | None = None
     pause: tuple[str, str] = ("", "fence seq_cst")
     level_of_calls: int = 1
+    reduces_strength: bool = True
     streaming: Streaming | None = None
     subnormals: str = SUBNORMALS_KEPT
     stack_switch: StackSwitch | None = None

@@ -1,12 +1,18 @@
 import gc
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import llvmlite.binding as llvm
 import pytest
 
 from relay_tune.codegen.compiler import compile_optimized, compile_text
-from relay_tune.codegen.llvm_modules import initialize_llvm, inline_parts, parsed_module
+from relay_tune.codegen.llvm_modules import (
+    initialize_llvm,
+    inline_parts,
+    parsed_module,
+    without_strength_reduction,
+)
 from relay_tune.codegen.target import native_target
 
 LOOP = """\
@@ -96,3 +102,42 @@ def test_parts_are_inlined_but_those_that_stay_apart():
         assert {each.name for each in module.functions} == {"whole", "cold", "apart"}
         (apart,) = (each for each in module.functions if each.name == "apart")
         assert "add i64" in str(apart) and "call" not in str(apart)
+
+
+STEPS = """\
+define void @steps(ptr %p, i64 %n) {
+entry:
+  br label %again
+again:
+  %i = phi i64 [0, %entry], [%next, %again]
+  %apart = mul i64 %i, 160
+  %at = getelementptr i8, ptr %p, i64 %apart
+  %v = load i64, ptr %at
+  %w = add i64 %v, 1
+  store i64 %w, ptr %at
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %again, label %end
+end:
+  ret void
+}
+"""
+
+
+def test_only_code_of_ours_is_without_strength_reduction():
+    target = native_target()
+    initialize_llvm()
+    machine = llvm.Target.from_triple(target.triple).create_target_machine(opt=1)
+
+    def compiled():
+        with parsed_module(STEPS) as module:
+            return machine.emit_object(module)
+
+    usual = compiled()
+    with without_strength_reduction():
+        other = compiled()
+        pool = ThreadPoolExecutor(1)
+        waiting = pool.submit(compiled)
+        wait([waiting], timeout=0.2)
+        assert not waiting.done()
+    assert waiting.result() == compiled() == usual != other

@@ -33,6 +33,7 @@ X86_64 = Architecture(
     check=check_text,
     pause=("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
     level_of_calls=0,
+    reduces_strength=False,
     streaming=STREAMING,
     subnormals=SUBNORMALS,
     stack_switch=STACK_SWITCH,
