@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from benchmarks.roofline_causes import Setting, causes, weight_bytes
 from relay_tune import zoo
 from relay_tune.building.build import build
-from relay_tune.building.primitives import ChooseSchedule
+from relay_tune.building.kept_kernels import ChooseSchedule
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.machine.machine import Machine

@@ -10,9 +10,9 @@ from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.fixed_sizes import with_fixed_sizes
 from relay_tune.building.input_sizes import InputSizes, KnownSizes, input_sizes
+from relay_tune.building.kept_kernels import ChooseSchedule
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.planned_ahead import start_early
-from relay_tune.building.primitives import ChooseSchedule
 from relay_tune.building.program_form import fused_module, is_network
 from relay_tune.building.programs import compile_program
 from relay_tune.building.recomputation.limit import MemoryLimit, memory_limit_of

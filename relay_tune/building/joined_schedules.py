@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from relay_tune.building.kept_kernels import ChooseSchedule
 from relay_tune.building.primitive import Primitive
-from relay_tune.building.primitives import ChooseSchedule, chosen_schedule
+from relay_tune.building.primitives import chosen_schedule
 from relay_tune.codegen.target import Target
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.expr import Function

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import replace
 
 from relay_tune.building.bounded_rows import bounded_rows
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.in_place import with_shared_memory
+from relay_tune.building.kept_kernels import ChooseSchedule, PrimitiveCode, kept_kernels
+from relay_tune.building.needless_cases import behind_general, comparable_cases
 from relay_tune.building.planned_ahead import planned_ahead
 from relay_tune.building.primitive import Primitive, Stretched
 from relay_tune.building.size_cases import (
@@ -24,8 +26,6 @@ from relay_tune.building.size_points import SizePoint, local_sizes
 from relay_tune.building.work import work_on
 from relay_tune.building.workers import BuildWorkers, Compiling
 from relay_tune.codegen.compiler_pool import CompilerPool
-from relay_tune.codegen.kernel_work import KernelWork
-from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.target import Target
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.open_primitive import OpenPrimitive, is_open_primitive, open_primitive
@@ -42,25 +42,16 @@ from relay_tune.first_order.stretched_primitives import (
     stretched_primitives,
 )
 from relay_tune.ir.expr import Function
-from relay_tune.machine.intrinsic import Intrinsic, used_in
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key, primitive_title
 from relay_tune.op.spaced_inputs import spaced_inputs
-from relay_tune.quick_dataclass import dataclass
-from relay_tune.remembered import primitive_is_written, remembered
+from relay_tune.remembered import primitive_is_written
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan, plan_program
-from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.size import UndecidedSizeError
-
-ChooseSchedule = Callable[[PrimitiveKey, Plan], Schedule | None]
-"""The schedule to use for a primitive, or None for the default one.
-
-It is given the primitive's plan under the direct algorithm; the schedule may be for another one.
-"""
 
 FEWEST_FOR_WORKERS = 6
 LEAST_TEXT_FOR_WORKERS = 1 << 19
@@ -68,80 +59,6 @@ LEAST_TEXT_FOR_WORKERS = 1 << 19
 
 A process takes a fifth of a second to start, in which LLVM compiles 400 kB (decision 71).
 """
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class PrimitiveCode:
-    """The kernels of all primitives of one key.
-
-    Attributes:
-        key: the key.
-        scheduled: the kernels; symbols contain the digest of the key.
-        work: what one run has to do.
-        text: the kernels as an LLVM module; empty before it is written, and once it is compiled,
-            or on its way.
-        schedule: what the kernels were made with.
-        in_place: inputs and outputs by number that may lie in the same memory.
-        used: the intrinsics that the text has.
-    """
-
-    key: PrimitiveKey
-    scheduled: ScheduledProgram
-    work: KernelWork
-    schedule: Schedule
-    in_place: frozenset[tuple[int, int]] = frozenset()
-    text: str = ""
-    used: tuple[Intrinsic, ...] = ()
-
-    def written(self, target: Target) -> PrimitiveCode:
-        """The code with its text."""
-        text = self.text or module_text(self.scheduled.kernels, target)
-        return replace(self, text=text, used=tuple(used_in(target.intrinsics, (text,))))
-
-
-@dataclass(frozen=True, slots=True)
-class KeptKernels:
-    """Kernels with their object files, for builds in turn that have primitives in common.
-
-    They are kept as long as other results of a build (`relay_tune.remembered`). What is planned
-    or scheduled by the caller, or has code for several sizes, is written anew each time.
-    """
-
-    _known: dict[
-        tuple[str, frozenset[tuple[int, int]]], tuple[PrimitiveCode, Future[bytes] | None]
-    ] = field(default_factory=dict)
-
-    def scheduled(self, primitive: Primitive) -> PrimitiveCode | None:
-        """The kernels of an equal primitive of an earlier build, compiled or not."""
-        found = self._known.get((primitive.key.digest, primitive.in_place))
-        return None if found is None or not _is_plain(primitive) else found[0]
-
-    def code(self, primitive: Primitive) -> tuple[PrimitiveCode, Future[bytes]] | None:
-        """The kernels of an equal primitive of an earlier build, if they were compiled."""
-        found = self._known.get((primitive.key.digest, primitive.in_place))
-        code, future = found or (None, None)
-        if code is None or future is None or not _is_plain(primitive):
-            return None
-        is_compiled = future.done() and not future.cancelled() and future.exception() is None
-        return (code, future) if is_compiled else None
-
-    def keep(
-        self, primitive: Primitive, code: PrimitiveCode, compiled: Future[bytes] | None = None
-    ) -> None:
-        """Keep the kernels of a primitive, which may not be compiled yet."""
-        if _is_plain(primitive):
-            self._known[primitive.key.digest, primitive.in_place] = code, compiled
-
-
-def _is_plain(primitive: Primitive) -> bool:
-    """Whether its code depends on nothing but its key and who chooses its schedule."""
-    return primitive.open is None and primitive.plan is None and primitive.schedule is None
-
-
-@remembered(4, lasts=True)
-def kept_kernels(target: Target, threads: int, choose: ChooseSchedule | None) -> KeptKernels:
-    """The kernels of the builds with one way to choose schedules."""
-    return KeptKernels()
 
 
 def primitives_of(
@@ -283,6 +200,22 @@ def chosen_schedule(
     return schedule or plan.default_schedule(machine_of(target), threads)
 
 
+def _has_schedule(
+    primitive: Primitive,
+    schedule: Schedule,
+    target: Target,
+    threads: int,
+    choose: ChooseSchedule | None,
+) -> bool:
+    """Whether a planned primitive has a schedule; not where its sizes leave it none."""
+    assert primitive.plan is not None
+    try:
+        own = chosen_schedule(primitive.key, primitive.plan, target, threads, choose)
+    except UndecidedSizeError:  # which is said where its code is written
+        return False
+    return (primitive.schedule or own) == schedule
+
+
 def write_primitive(
     primitive: Primitive,
     target: Target,
@@ -375,7 +308,8 @@ def compiled_primitives(
 
     By `compiling`, from some text on with the workers, or all by `pool`, for callers who compile
     often. `defaults` are those that `choose` gives, so that workers can find them beforehand.
-    `scheduled` are the codes, where there are some already.
+    `scheduled` are the codes, where there are some already. Cases that are needless have none
+    (`relay_tune.building.needless_cases`).
     """
     codes: dict[str, PrimitiveCode] = {}
     objects: dict[str, Future[bytes]] = {}
@@ -384,8 +318,9 @@ def compiled_primitives(
     every: Iterable[Primitive] = primitives.values()
     if defaults is not None and scheduled is None:
         every = planned_ahead(every, defaults, workers)
+    comparable = comparable_cases(primitives.values()) if scheduled is None else {}
     kept = kept_kernels(target, threads, choose)
-    for number, primitive in enumerate(every, start=1):
+    for number, primitive in enumerate(behind_general(every, comparable), start=1):
         report(f"compile {number}/{len(primitives)}: {primitive.key.title}")
         digest = primitive.key.digest
         known = kept.code(primitive)
@@ -393,6 +328,11 @@ def compiled_primitives(
             codes[digest], objects[digest] = known
             continue
         if scheduled is None:
+            general = codes.get(comparable.get(digest, ""))
+            if general is not None:
+                primitive = primitive if primitive.plan is not None else planned(primitive)
+                if _has_schedule(primitive, general.schedule, target, threads, choose):
+                    continue
             code = write_primitive(primitive, target, threads, choose)
         else:
             code = scheduled[digest].written(target)
@@ -404,4 +344,5 @@ def compiled_primitives(
         codes[digest] = replace(code, text="")
         kept.keep(primitive, codes[digest], objects[digest])
         primitive_is_written()
-    return {digest: codes[digest] for digest in primitives}, [objects[d] for d in primitives]
+    digests = [digest for digest in primitives if digest in codes]
+    return {digest: codes[digest] for digest in digests}, [objects[d] for d in digests]

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import chain
 
 from relay_tune.building.constant_block import ConstantBlock
+from relay_tune.building.kept_kernels import PrimitiveCode
 from relay_tune.building.primitive import Primitive, Stretched
-from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.building.region_layout import RegionLayout
 from relay_tune.codegen.kernel_calls import Calls, KernelChoice, bytes_read, single_calls
 from relay_tune.codegen.main_function import Job, jobs_text

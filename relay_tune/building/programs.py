@@ -13,15 +13,11 @@ from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.in_place import with_in_place, with_pairs
 from relay_tune.building.joined_schedules import with_shared_packing
+from relay_tune.building.kept_kernels import ChooseSchedule, PrimitiveCode
 from relay_tune.building.memory_limit import check_kernels, check_region
+from relay_tune.building.needless_cases import without_cases
 from relay_tune.building.primitive import Primitive
-from relay_tune.building.primitives import (
-    ChooseSchedule,
-    PrimitiveCode,
-    compiled_primitives,
-    primitives_of,
-    scheduled_primitives,
-)
+from relay_tune.building.primitives import compiled_primitives, primitives_of, scheduled_primitives
 from relay_tune.building.program_form import program_kernels, program_regions, waiting_kernels
 from relay_tune.building.program_steps import StepWriter
 from relay_tune.building.recomputation.limit import MemoryLimit
@@ -120,11 +116,12 @@ def compile_program(
             defaults,
             None if limited is None else limited.codes,
         )
+        primitives = {f: without_cases(each, codes) for f, each in primitives.items()}
         if limited is None:
             ordered = with_short_lives(program, primitives, codes)
             kernels = _Kernels(ordered, primitives, codes)
         else:
-            kernels = replace(limited, codes=codes)
+            kernels = replace(limited, primitives=primitives, codes=codes)
         code = _ProgramCode(kernels, target, threads)
         report("compile the program")
         own_objects = code.objects()

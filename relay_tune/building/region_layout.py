@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 from relay_tune.building.constant_block import ConstantBlock
+from relay_tune.building.kept_kernels import PrimitiveCode
 from relay_tune.building.primitive import Primitive
-from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.codegen.kernel_calls import BufferAddress, KernelCall, KernelChoice, call_of
 from relay_tune.codegen.programs.region_step import DynamicSizes, Extents, SizeCase, Word
 from relay_tune.first_order.region import Buffer, KernelRun, Region

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
+from relay_tune.building.kept_kernels import ChooseSchedule
 from relay_tune.building.primitive import Packing, Primitive, PrimitiveCase
-from relay_tune.building.primitives import ChooseSchedule, chosen_schedule
+from relay_tune.building.primitives import chosen_schedule
 from relay_tune.codegen.target import Target
 from relay_tune.ir.expr import Function
 from relay_tune.quick_dataclass import dataclass

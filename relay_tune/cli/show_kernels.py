@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable, Iterator
 
 from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
+from relay_tune.building.kept_kernels import PrimitiveCode
 from relay_tune.building.primitive import Primitive
-from relay_tune.building.primitives import PrimitiveCode, primitives_of, write_primitive
+from relay_tune.building.primitives import primitives_of, write_primitive
 from relay_tune.building.program_form import fused_module, kernel_functions
 from relay_tune.codegen.target import Target
 from relay_tune.ir.module import Module

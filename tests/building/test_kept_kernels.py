@@ -6,8 +6,9 @@ import pytest
 import relay_tune as rt
 from relay_tune.building import primitives
 from relay_tune.building.build import build
+from relay_tune.building.kept_kernels import PrimitiveCode
 from relay_tune.building.primitive import Primitive
-from relay_tune.building.primitives import PrimitiveCode, write_primitive
+from relay_tune.building.primitives import write_primitive
 from relay_tune.remembered import results_for_one_build
 from tests.quantization.networks import bound
 

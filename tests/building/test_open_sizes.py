@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from relay_tune.building.build import build
-from relay_tune.building.primitives import ChooseSchedule
+from relay_tune.building.kept_kernels import ChooseSchedule
 from relay_tune.errors import InputError, RelayError
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.dim import Symbol

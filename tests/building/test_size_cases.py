@@ -9,8 +9,9 @@ import pytest
 from relay_tune.building import rows_packed_alike, size_cases
 from relay_tune.building.bounded_rows import LONGEST_ROW
 from relay_tune.building.build import build
+from relay_tune.building.kept_kernels import ChooseSchedule
 from relay_tune.building.primitive import Packing, Primitive
-from relay_tune.building.primitives import ChooseSchedule, chosen_schedule, primitives_of
+from relay_tune.building.primitives import chosen_schedule, primitives_of
 from relay_tune.building.program_form import program_kernels, program_module
 from relay_tune.building.rows_packed_alike import with_rows_packed_alike
 from relay_tune.building.size_cases import (

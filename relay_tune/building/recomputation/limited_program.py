@@ -10,8 +10,8 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from functools import cached_property
 
+from relay_tune.building.kept_kernels import PrimitiveCode
 from relay_tune.building.primitive import Primitive
-from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.building.program_form import program_regions
 from relay_tune.building.recomputation.limited_region import Described, steps_of, with_sequence
 from relay_tune.building.recomputation.room_of_results import with_values_in_results

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from relay_tune.building.kept_kernels import PrimitiveCode
 from relay_tune.building.primitive import Primitive
-from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.building.recomputation.limited_region import (
     Described,
     DescribeRun,

@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import field, replace
 from math import prod
 
+from relay_tune.building.kept_kernels import PrimitiveCode
 from relay_tune.building.primitive import Primitive
-from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.building.recomputation.steps import Steps
 from relay_tune.first_order.region import KernelRun
 from relay_tune.ir.dtypes import DTYPES
