@@ -179,6 +179,35 @@ def flat_form(shape: Sequence[int], indices: Sequence[Scalar]) -> Affine | None:
     return Affine(_occurring(terms), total)
 
 
+def parted_form(shape: Sequence[int], indices: Sequence[Scalar]) -> Affine:
+    """The row-major offset of indices in a shape over their axes and over what is not affine.
+
+    x[i // n * 4 + j]  of 8 columns:      32 (i // n) + 8 j
+    """
+    terms: dict[Variable, int] = {}
+    total, stride = 0, 1
+    for index, extent in zip(reversed(indices), reversed(shape), strict=True):
+        total, stride = total + _parted(index, stride, terms), stride * extent
+    return Affine(_occurring(terms), total)
+
+
+def _parted(index: Scalar, factor: int, terms: dict[Variable, int]) -> int:
+    """Add an index times a factor to terms, some of which are no axes; its constant part."""
+    if isinstance(index, Literal):
+        return factor * (index.value if is_integer(index.value) else int(index.value))
+    if isinstance(index, Binary) and index.operation in ("add", "sub"):
+        first = _parted(index.left, factor, terms)
+        return first + _parted(index.right, factor if index.operation == "add" else -factor, terms)
+    if isinstance(index, Binary) and index.operation == "mul":
+        left, right = index.left, index.right
+        if isinstance(left, Literal):
+            left, right = right, left
+        if isinstance(right, Literal) and is_integer(right.value):
+            return _parted(left, factor * right.value, terms)
+    terms[index] = terms.get(index, 0) + factor
+    return 0
+
+
 def split_quotient(
     form: Affine, divisor: int, extent: Callable[[Variable], tuple[int, int]]
 ) -> tuple[Affine, Affine] | None:

@@ -9,6 +9,7 @@ from relay_tune.tensor.affine import (
     Affine,
     axis_affine,
     constant,
+    parted_form,
     split_quotient,
     variable,
 )
@@ -102,3 +103,13 @@ def test_axis_affine_of_index_expressions():
 )
 def test_axis_affine_refuses_what_is_not_affine(index):
     assert axis_affine(index(Axis("i", 5), Axis("j", 7))) is None
+
+
+def test_offsets_have_a_form_over_axes_and_over_what_is_not_affine():
+    i, j = Axis("i", 12), Axis("j", 4)
+    row, column = i // 5, i % 5
+    form = parted_form((3, 8), (row * 2 + j - 1, (column + j) * 3 + row))
+    assert form == Affine({row: 17, j: 11, column: 3}, -8)
+    product = i * j
+    assert parted_form((9,), (product - product + 7,)) == constant(7)
+    assert parted_form((2, 3), (i, j)) == axis_affine(i * 3 + j)

@@ -25,6 +25,7 @@ from relay_tune.tensor.affine import (
     axis_affine,
     constant,
     flat_form,
+    parted_form,
     split_quotient,
 )
 from relay_tune.tensor.expression import (
@@ -39,6 +40,7 @@ from relay_tune.tensor.expression import (
 from relay_tune.tensor.index import decide_difference
 from relay_tune.tensor.repeated import Repeated, repeated_form
 from relay_tune.tensor.size import is_integer, is_symbolic, surely_less
+from relay_tune.tensor.walk import axes_of, contains_load
 
 
 @dataclass(slots=True)
@@ -48,13 +50,18 @@ class IndexWriter:
     Attributes:
         lanes: the vector loop around.
         evaluate: the value of an index that is not affine.
-        environment: each axis in terms of loop variables and LANE.
+        environment: each axis in terms of loop variables and LANE; also what is not affine in
+            axes, for the access that was looked at last.
     """
 
     lanes: VectorLanes
     evaluate: Callable[[Scalar], Value]
     environment: dict[Variable, Affine] = field(default_factory=dict)
     _forms: dict[tuple[Tensor, tuple[Scalar, ...]], Affine | None] = field(default_factory=dict)
+    _parted: dict[tuple[Tensor, tuple[Scalar, ...]], tuple[Affine, tuple[Scalar, ...]]] = field(
+        default_factory=dict
+    )
+    _axes: dict[Scalar, tuple[Axis, ...] | None] = field(default_factory=dict)
     _repetitions: dict[Scalar, Repeated | None] = field(default_factory=dict)
     _differences: dict[Binary, Affine | None] = field(default_factory=dict)
 
@@ -130,8 +137,39 @@ class IndexWriter:
     def flat_offset(self, tensor: Tensor, indices: tuple[Scalar, ...]) -> Affine | Value:
         """The element offset of an access in row-major order: affine, or a vector of offsets."""
         form = self.form(tensor, indices)
-        known = None if form is None else form.substituted(self.environment)
+        if form is None:
+            form, parts = self._in_parts(tensor, indices)
+            for part in parts:
+                value = self._part(part)
+                if isinstance(value, Value):
+                    return self._summed_offset(tensor, indices)
+                self.environment[part] = value
+        known = form.substituted(self.environment)
         return self._summed_offset(tensor, indices) if known is None else known
+
+    def _in_parts(
+        self, tensor: Tensor, indices: tuple[Scalar, ...]
+    ) -> tuple[Affine, tuple[Scalar, ...]]:
+        """The offset of an access over axes and over other indices, and these; found once."""
+        access = (tensor, indices)
+        if access not in self._parted:
+            form = parted_form(tensor.shape, indices)
+            others = (each for each in form.terms if not isinstance(each, Axis))
+            self._parted[access] = form, tuple(e for e in others if isinstance(e, Scalar))
+        return self._parted[access]
+
+    def _part(self, index: Scalar) -> Affine | Value:
+        """An index that is not affine over its axes; written once where these are the same."""
+        if index not in self._axes:
+            self._axes[index] = None if contains_load(index) else axes_of(index)
+        axes = self._axes[index]
+        forms = [self.environment.get(axis) for axis in axes or ()]
+        if axes is None or None in forms:
+            return self._index(index)
+        vector = self.lanes.vector
+        where = tuple([(form.constant, *form.terms.items()) for form in forms if form is not None])
+        key = (index, vector.lanes, vector.active, vector.mask, *where)
+        return self.lanes.writer.once(key, lambda: self._index(index))
 
     def form(self, tensor: Tensor, indices: tuple[Scalar, ...]) -> Affine | None:
         """The offset of an access over its axes if it is affine; found once for each access."""

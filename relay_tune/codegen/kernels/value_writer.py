@@ -16,6 +16,7 @@ from relay_tune.codegen.kernels.index_writer import IndexWriter
 from relay_tune.codegen.kernels.load_writer import LoadWriter
 from relay_tune.codegen.kernels.operations import binary_operation, unary_operation
 from relay_tune.codegen.kernels.reduce_lanes import reduce_lanes, reduce_rows
+from relay_tune.codegen.kernels.shared_values import SharedValues
 from relay_tune.codegen.kernels.vector_lanes import LANE, VectorContext, VectorLanes
 from relay_tune.codegen.kernels.words import put_together
 from relay_tune.codegen.llvm_types import is_float
@@ -59,6 +60,7 @@ class ValueWriter:
         self.lanes = VectorLanes(writer)
         self.indices = IndexWriter(self.lanes, self.value)
         self.loads = LoadWriter(self.lanes, self.indices, pointers)
+        self._shared = SharedValues(self.lanes, self.indices, self.loads)
         self._known: dict[Scalar, Value] = {}
         self._loads_of: dict[Scalar, tuple[Load, ...]] = {}
 
@@ -71,7 +73,11 @@ class ValueWriter:
         """Like `evaluate`, within an evaluation."""
         known = self._known.get(expression)
         if known is None:
-            known = self._value(expression)
+            key = self._shared.key(expression)
+            if key is None:
+                known = self._value(expression)
+            else:
+                known = self.writer.once(key, lambda: self._value(expression))
             self._known[expression] = known
         return known
 
