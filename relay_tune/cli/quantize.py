@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
@@ -24,7 +25,7 @@ from relay_tune.quantization.programs import input_types
 from relay_tune.quantization.report import QuantizationReport
 from relay_tune.runtime.run_clock import run_clock
 from relay_tune.runtime.threads import thread_count
-from relay_tune.tuning.precision.quantize import quantize
+from relay_tune.tuning.precision.quantize import multiplies_bounded_bytes, quantize
 from relay_tune.tuning.tuned_build import build
 from relay_tune.tuning.turns import time_in_turns
 from relay_tune.typing.infer import infer_types
@@ -152,8 +153,14 @@ def _text(
     lines = [str(report)]
     if times is not None:
         lines.append(f"{time_text(times[0])} -> {time_text(times[1])} a call, untuned")
-        if not native_target().machine.multiplies_words:
-            lines.append(
-                "note: this machine has no products of narrow integers and computes in float32"
-            )
+        lines.extend(f"note: {each}" for each in _of_this_machine(arguments))
     return "\n".join([*lines, arguments.output])
+
+
+def _of_this_machine(arguments: argparse.Namespace) -> Iterator[str]:
+    """What the user of this machine should know of products of integers."""
+    if not native_target().machine.multiplies_words:
+        yield "this machine has no products of narrow integers and computes in float32"
+    has_eight = arguments.scheme == INT8 and arguments.weight_bits == WEIGHT_BITS[INT8]
+    if has_eight and multiplies_bounded_bytes():
+        yield "this machine multiplies weights of 7 bits faster, which lose more: --weight-bits 7"

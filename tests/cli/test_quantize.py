@@ -8,6 +8,7 @@ import onnx
 import pytest
 
 from relay_tune import parse
+from relay_tune.cli import quantize as command
 from relay_tune.tuning.precision.quantize import multiplies_bfloat16, multiplies_bounded_bytes
 from tests.cli.conftest import Tune
 from tests.quantization.networks import bound
@@ -36,6 +37,18 @@ def test_a_model_of_onnx(tune: Tune, network: Path, tmp_path: Path) -> None:
     model = onnx.load(output)
     onnx.checker.check_model(model, full_check=True)
     assert [node.op_type for node in model.graph.node][:2] == ["QuantizeLinear", "DequantizeLinear"]
+
+
+@pytest.mark.parametrize("is_faster", [True, False])
+def test_users_hear_of_weights_of_seven_bits(
+    tune: Tune, network: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_faster: bool
+) -> None:
+    monkeypatch.setattr(command, "multiplies_bounded_bytes", lambda: is_faster)
+    data = ("--data", tmp_path / "data.npy", "--threads", 1, "--method", "minmax")
+    eight = tune("quantize", network, *data, "-o", tmp_path / "eight.relay")
+    seven = tune("quantize", network, *data, "-o", tmp_path / "seven.relay", "--weight-bits", 7)
+    assert ("--weight-bits 7" in eight.out) is is_faster
+    assert "1 of 1 layer in int7" in seven.out and "--weight-bits" not in seven.out
 
 
 def test_relay_text_and_json(tune: Tune, network: Path, tmp_path: Path) -> None:
