@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field, replace
 from math import prod
 
-from relay_tune.errors import FIX_SIZES, NoNativeCodeError
+from relay_tune.errors import FIX_SIZES, BuildError, NoNativeCodeError
 from relay_tune.first_order.kinds import component_types, type_of
 from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.ir.dim import PositivePart, Symbol
@@ -184,7 +184,16 @@ def open_program(primitive: OpenPrimitive, example: Example = USUAL_EXAMPLE) -> 
 
 def size_program(primitive: OpenPrimitive, example: Example = USUAL_EXAMPLE) -> TensorProgram:
     """The tensor program that finds the sizes of a primitive's results from its inputs."""
-    return lower_sizes(primitive.function, example_sizes(primitive, example))
+    program = lower_sizes(primitive.function, example_sizes(primitive, example))
+    ((count,),) = (output.shape for output in program.outputs)
+    if count != len(primitive.found):
+        raise BuildError(
+            f"The operator finds {count} sizes, but its type leaves {len(primitive.found)} open.",
+            notes=("This is a defect of the operator's record, not of the model.",),
+            where=primitive.function.body.span,
+            remedy="Correct the sizes or the type relation of the operator.",
+        )
+    return program
 
 
 def no_open_code(title: str, reason: str, named: OpenPrimitive | None = None) -> NoNativeCodeError:

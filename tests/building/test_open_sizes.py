@@ -91,6 +91,20 @@ def @main(%x: Tensor[(n, 16, 16, 16), float32], %c: Tensor[(32, 16, 3, 3), float
 """
 
 
+def test_a_slice_beside_axes_that_could_be_too_short() -> None:
+    """An axis of n - 2 elements beside one of n is taken whole: one size has to be found."""
+    text = """
+def @main(%x: Tensor[(2, n, n, m), float32]) {
+  let %y = nn.max_pool2d(%x, pool_size=[3, 1]);
+  (strided_slice(%y, begin=[1], end=[6], strides=[1], axes=[3]),
+   strided_slice(%y, begin=[0, 1], end=[2147483647, 6], strides=[1, 1], axes=[2, 3]))
+}
+"""
+    module, model = built(text)
+    for n, m in ((5, 6), (8, 10), (3, 3), (4, 1)):
+        check(module, model, floats(2, n, n, m))
+
+
 def test_an_open_batch_of_images() -> None:
     weights = {
         "c": floats(32, 16, 3, 3), "b": floats(32, 1, 1), "d": floats(16, 32, 3, 3),

@@ -13,10 +13,12 @@ def sliced_size(dim: Dim, begin: int | None, end: int | None, stride: int) -> Di
     """The size of `axis[begin:end:stride]`; `?` where it depends on the value of a symbol.
 
     A symbol is at least 1, so `n[1:]` has n - 1 elements; `n[2:]` may have n - 2 or none, which is
-    `?`.
+    `?`. A slice of a whole axis has its size: one of n - 2 elements tells that n is 2 or more.
     """
     if isinstance(dim, int):
         return len(range(*slice(begin, end, stride).indices(dim)))
+    if not begin and stride == 1 and (end is None or end >= OPEN_END):
+        return dim
     if isinstance(dim, UnknownDim) or stride < 0:
         return UNKNOWN
     length = _symbolic_length(dim, begin or 0, end)

@@ -30,6 +30,13 @@ CASES = [
     ("strided_slice", [tensor(10)], part((2,), (-1,), slice_mode="size"), tensor(8)),
     ("strided_slice", [tensor(10)], part((2,), (3,), slice_mode="size"), tensor(3)),
     ("strided_slice", [tensor(N)], part((0,), (2**31 - 1,)), tensor(N)),
+    ("strided_slice", [tensor(add(N, -2))], part((0,), (2**31 - 1,)), tensor(add(N, -2))),
+    (
+        "strided_slice",
+        [tensor(N, add(N, -2))],
+        part((0, 0), (2, None)),
+        tensor(UNKNOWN, add(N, -2)),
+    ),
     ("strided_slice", [tensor(N)], part((1,), (2**31 - 1,)), tensor(add(N, -1))),
     ("strided_slice", [tensor(add(N, 1))], part((1,), (-1,)), tensor(add(N, -1))),
     ("strided_slice", [tensor(multiply(2, N))], part((2,), (2**31 - 1,)), tensor(TWO_LESS)),
