@@ -17,6 +17,7 @@ from relay_tune.remembered import remembered
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.tensor.touched import as_called
 
 ChooseSchedule = Callable[[PrimitiveKey, Plan], Schedule | None]
 """The schedule to use for a primitive, or None for the default one.
@@ -31,7 +32,8 @@ class PrimitiveCode:
 
     Attributes:
         key: the key.
-        scheduled: the kernels; symbols contain the digest of the key.
+        scheduled: the kernels, without bodies once their text is on its way to the compiler;
+            symbols contain the digest of the key.
         work: what one run has to do.
         text: the kernels as an LLVM module; empty before it is written, and once it is compiled,
             or on its way.
@@ -53,6 +55,11 @@ class PrimitiveCode:
         text = self.text or module_text(self.scheduled.kernels, target)
         return replace(self, text=text, used=tuple(used_in(target.intrinsics, (text,))))
 
+    def sent(self) -> PrimitiveCode:
+        """The code once its text is on its way to the compiler: what calls of it have to know."""
+        kernels = tuple(map(as_called, self.scheduled.kernels))
+        return replace(self, text="", scheduled=replace(self.scheduled, kernels=kernels))
+
 
 @dataclass(frozen=True, slots=True)
 class KeptKernels:
@@ -67,18 +74,23 @@ class KeptKernels:
     ] = field(default_factory=dict)
 
     def scheduled(self, primitive: Primitive) -> PrimitiveCode | None:
-        """The kernels of an equal primitive of an earlier build, compiled or not."""
-        found = self._known.get((primitive.key.digest, primitive.in_place))
-        return None if found is None or not _is_plain(primitive) else found[0]
+        """The kernels of an equal primitive of an earlier build, compiled or not.
+
+        Not those whose text was sent to a compiler that did not give an object.
+        """
+        code, compiled = self._found(primitive)
+        return code if compiled is None or _is_done(compiled) else None
 
     def code(self, primitive: Primitive) -> tuple[PrimitiveCode, Future[bytes]] | None:
         """The kernels of an equal primitive of an earlier build, if they were compiled."""
-        found = self._known.get((primitive.key.digest, primitive.in_place))
-        code, future = found or (None, None)
-        if code is None or future is None or not _is_plain(primitive):
+        code, compiled = self._found(primitive)
+        if code is None or compiled is None or not _is_done(compiled):
             return None
-        is_compiled = future.done() and not future.cancelled() and future.exception() is None
-        return (code, future) if is_compiled else None
+        return code, compiled
+
+    def _found(self, primitive: Primitive) -> tuple[PrimitiveCode | None, Future[bytes] | None]:
+        known = self._known.get((primitive.key.digest, primitive.in_place))
+        return (None, None) if known is None or not _is_plain(primitive) else known
 
     def keep(
         self, primitive: Primitive, code: PrimitiveCode, compiled: Future[bytes] | None = None
@@ -86,6 +98,11 @@ class KeptKernels:
         """Keep the kernels of a primitive, which may not be compiled yet."""
         if _is_plain(primitive):
             self._known[primitive.key.digest, primitive.in_place] = code, compiled
+
+
+def _is_done(compiled: Future[bytes]) -> bool:
+    """Whether there is an object file."""
+    return compiled.done() and not compiled.cancelled() and compiled.exception() is None
 
 
 def _is_plain(primitive: Primitive) -> bool:

@@ -207,13 +207,15 @@ def _has_schedule(
     threads: int,
     choose: ChooseSchedule | None,
 ) -> bool:
-    """Whether a planned primitive has a schedule; not where its sizes leave it none."""
-    assert primitive.plan is not None
+    """Whether a primitive has a schedule; not where its sizes leave it none."""
     try:
-        own = chosen_schedule(primitive.key, primitive.plan, target, threads, choose)
+        plan = primitive.plan or plan_program(primitive.program)
+        own = primitive.schedule or chosen_schedule(primitive.key, plan, target, threads, choose)
     except UndecidedSizeError:  # which is said where its code is written
         return False
-    return (primitive.schedule or own) == schedule
+    if primitive.plan is None:
+        plan.forget()
+    return own == schedule
 
 
 def write_primitive(
@@ -244,6 +246,21 @@ def _written(
     without_text: bool,
 ) -> PrimitiveCode:
     direct = primitive.plan or plan_program(primitive.program)
+    try:
+        return _planned_code(primitive, direct, target, threads, choose, without_text)
+    finally:
+        if primitive.plan is None:
+            direct.forget()
+
+
+def _planned_code(
+    primitive: Primitive,
+    direct: Plan,
+    target: Target,
+    threads: int,
+    choose: ChooseSchedule | None,
+    without_text: bool,
+) -> PrimitiveCode:
     schedule = primitive.schedule or chosen_schedule(primitive.key, direct, target, threads, choose)
     try:
         code = _applied(primitive, direct, schedule, target)
@@ -329,10 +346,8 @@ def compiled_primitives(
             continue
         if scheduled is None:
             general = codes.get(comparable.get(digest, ""))
-            if general is not None:
-                primitive = primitive if primitive.plan is not None else planned(primitive)
-                if _has_schedule(primitive, general.schedule, target, threads, choose):
-                    continue
+            if general and _has_schedule(primitive, general.schedule, target, threads, choose):
+                continue
             code = write_primitive(primitive, target, threads, choose)
         else:
             code = scheduled[digest].written(target)
@@ -341,7 +356,7 @@ def compiled_primitives(
         if is_much or workers.are_started:
             compiling.share()
         objects[digest] = (compiling if pool is None else pool).submit(code.text)
-        codes[digest] = replace(code, text="")
+        codes[digest] = code.sent()
         kept.keep(primitive, codes[digest], objects[digest])
         primitive_is_written()
     digests = [digest for digest in primitives if digest in codes]

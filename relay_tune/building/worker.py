@@ -39,6 +39,7 @@ def works_for(target: Target, machine: Machine | None, threads: int, accuracy: A
         assert machine is not None
         plan = plan_program(decoded(text)).with_accuracy(accuracy)
         schedule = plan.default_schedule(machine, threads).to_json().encode()
+        plan.forget()
         primitive_is_written()
         return schedule
 

@@ -217,6 +217,10 @@ class FunctionWriter:
         self._hoisted[number] = pointer
         return pointer
 
+    def end(self) -> None:
+        """Let go of all lines; nothing is written or asked for afterwards."""
+        vars(self).clear()
+
     def text(self) -> str:
         """All lines in order."""
         flat: list[str] = []

@@ -243,6 +243,14 @@ class Plan:
             )
         return self._others[algorithm]
 
+    def forget(self) -> None:
+        """Let go of what was planned for others to ask again; plans that know each other stay long.
+
+        Python finds such circles when it looks for them, which it does rarely during a build.
+        """
+        for kept in (self._others, self._made, self._spaces, self._defaults):
+            kept.clear()
+
     def _planned(self, algorithm: AppliedAlgorithm) -> Plan:
         """The program under an algorithm, whose nests do not depend on accuracy or packing."""
         if algorithm not in self._made:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from relay_tune.tensor.expression import Literal, Load, Scalar, Tensor
 from relay_tune.tensor.loops import (
@@ -11,6 +12,7 @@ from relay_tune.tensor.loops import (
     Branch,
     Buffer,
     BufferScope,
+    Kernel,
     LaneReduce,
     Let,
     Loop,
@@ -97,15 +99,21 @@ def has_parallel_loop(root: Statement) -> bool:
 
 def parallel_iterations(root: Statement) -> int | None:
     """The iterations of the shortest parallel loop in a statement; None if there is none."""
-    return min(
-        (
-            node.axis.extent
-            for node in statements(root)
-            if isinstance(node, Loop) and node.kind is LoopKind.PARALLEL
-        ),
-        default=None,
-        key=nominal,
-    )
+    shortest = _shortest_parallel(root)
+    return None if shortest is None else shortest.axis.extent
+
+
+def _shortest_parallel(root: Statement) -> Loop | None:
+    loops = (node for node in statements(root) if isinstance(node, Loop))
+    parallel = (loop for loop in loops if loop.kind is LoopKind.PARALLEL)
+    return min(parallel, default=None, key=lambda loop: nominal(loop.axis.extent))
+
+
+def as_called(kernel: Kernel) -> Kernel:
+    """A kernel as those who call it see it: without what its parallel loop runs."""
+    shared = _shortest_parallel(kernel.body)
+    nothing: Statement = Block(())
+    return replace(kernel, body=nothing if shared is None else replace(shared, body=nothing))
 
 
 def _expressions(node: Statement) -> tuple[Scalar, ...]:

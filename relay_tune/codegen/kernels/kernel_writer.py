@@ -54,7 +54,11 @@ def write_kernel(
         lookups=lookups,
         streaming=streaming,
     )
-    return KernelWriter(kernel, writer, intrinsics).write()
+    written = KernelWriter(kernel, writer, intrinsics)
+    try:
+        return written.write()
+    finally:
+        written.end()
 
 
 class KernelWriter:
@@ -88,6 +92,12 @@ class KernelWriter:
         self.writer.line("ret void")
         text = f"{head}\n{self.writer.text()}\n}}\n"
         return FunctionText(text, frozenset(self.writer.declarations))
+
+    def end(self) -> None:
+        """Let go of all that was written: these writers know each other, a circle of megabytes."""
+        self.statements.values.end()
+        self.statements.end()
+        self.writer.end()
 
     def _on_thread_zero(self, body: Statement) -> None:
         """Write `body`; parts without a parallel loop are left to thread 0."""

@@ -56,6 +56,10 @@ class LoadWriter:
         self.pending = PendingStores(self.writer, self.pointers)
         self._strided = StridedLoads(self.writer, self._stored, self._value)
 
+    def end(self) -> None:
+        """Let go of the writer of strided loads, which knows this one."""
+        del self._strided
+
     def load(self, load: Load) -> Value:
         tensor = load.tensor
         if tensor in self.registers:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import field
+from typing import TypeVar
 
 from relay_tune.codegen.kernels.index_writer import IndexWriter
 from relay_tune.codegen.kernels.load_writer import LoadWriter
@@ -18,6 +19,11 @@ from relay_tune.quick_dataclass import dataclass
 from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, Tensor
 from relay_tune.tensor.loops import LaneReduce
 from relay_tune.tensor.walk import operands
+
+Item = TypeVar("Item")
+
+NO_AXES: frozenset[Axis] = frozenset()
+NO_TENSORS: frozenset[Tensor] = frozenset()
 
 LEAST_NODES = 8
 """Smaller expressions take less time to write again than to tell apart."""
@@ -81,14 +87,20 @@ class SharedValues:
     def _newly_needed(self, expression: Scalar) -> Needs | None:
         if isinstance(expression, LaneReduce):
             return None
-        axes: set[Axis] = {expression} if isinstance(expression, Axis) else set()
-        tensors: set[Tensor] = {expression.tensor} if isinstance(expression, Load) else set()
+        axes = frozenset({expression}) if isinstance(expression, Axis) else NO_AXES
+        tensors = frozenset({expression.tensor}) if isinstance(expression, Load) else NO_TENSORS
         nodes = 1
         for operand in operands(expression):
             inner = self._needed(operand)
             if inner is None:
                 return None
-            axes |= inner.axes
-            tensors |= inner.tensors
+            axes, tensors = _union(axes, inner.axes), _union(tensors, inner.tensors)
             nodes += inner.nodes
-        return Needs(frozenset(axes), frozenset(tensors), nodes)
+        return Needs(axes, tensors, nodes)
+
+
+def _union(one: frozenset[Item], other: frozenset[Item]) -> frozenset[Item]:
+    """Both sets; one of them where that is all, so that few are made for many expressions."""
+    if other <= one:
+        return one
+    return other if one <= other else one | other

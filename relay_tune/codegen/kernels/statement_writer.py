@@ -50,6 +50,10 @@ class StatementWriter:
         self.lets = LetWriter(values, self.write)
         self.branches = BranchWriter(values, carried, self.edges, self.write)
 
+    def end(self) -> None:
+        """Let go of the writers, which know this one."""
+        vars(self).clear()
+
     def write(self, node: Statement) -> None:
         """Write a statement."""
         match node:

@@ -64,6 +64,11 @@ class ValueWriter:
         self._known: dict[Scalar, Value] = {}
         self._loads_of: dict[Scalar, tuple[Load, ...]] = {}
 
+    def end(self) -> None:
+        """Let go of the writers of indices and loads, which know this one."""
+        self.loads.end()
+        vars(self).clear()
+
     def evaluate(self, expression: Scalar) -> Value:
         """The value of an expression; shared sub-expressions are evaluated once."""
         self._known = {}
