@@ -1,4 +1,7 @@
-"""The discrete Fourier transform of ONNX: matrix products with tables of cosines and sines."""
+"""The discrete Fourier transform of ONNX: matrix products with tables of cosines and sines.
+
+Long ones, and those whose length only a run knows, are two such steps (`fourier.py`).
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,14 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.open_sizes import axis_size, positions
 from relay_tune.frontend.onnx_import.operators.activation import shifted
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.fourier import (
+    Complex,
+    Transform,
+    in_two_steps,
+    runs_in_two_steps,
+)
 from relay_tune.frontend.onnx_import.operators.open_pad import Width, padded_axis
 from relay_tune.frontend.onnx_import.operators.parts import part
-from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
 from relay_tune.frontend.onnx_import.symbolic import known_dims
 from relay_tune.ir.dim import UNKNOWN, Dim, UnknownDim
 from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract
@@ -48,15 +56,17 @@ def translate_dft(node: OnnxNode, build: Builder) -> Expr:
     back = tuple(int(position) for position in np.argsort(order))
     moved = build.call("transpose", data, axes=order)
     real, imaginary = _parts(build, moved)
-    tables: Sequence[Expr]
-    if isinstance(length, int):
-        parts = _inverse(length) if inverse else turned(length, onesided)
-        tables = [build.constant(each, dtype_of(real)) for each in parts]
-    elif inverse:
-        tables = _open_inverse(build, moved, dtype_of(real))
+    size = shape_of(moved)[rank - 2]
+    bins = _half(size) if onesided else size
+    if isinstance(size, int) and isinstance(bins, int) and not runs_in_two_steps(size, bins):
+        tables = _inverse(size) if inverse else turned(size, onesided)
+        of_type = [build.constant(each, dtype_of(real)) for each in tables]
+        spectrum = _spectrum(build, real, imaginary, of_type)
     else:
-        tables = _open_turned(build, moved, dtype_of(real), onesided)
-    spectrum = _spectrum(build, real, imaginary, tables)
+        number = build.once(axis_size(build, moved, rank - 2))
+        bin_number = _half_number(build, number) if onesided else number
+        how = Transform(number, bins, bin_number, is_inverse=bool(inverse))
+        spectrum = _joined(build, in_two_steps(build, real, imaginary, how))
     return build.call("transpose", spectrum, axes=back)
 
 
@@ -70,17 +80,18 @@ def _real_inverse(node: OnnxNode, build: Builder, data: Expr, axis: int) -> Expr
     real, imaginary = _parts(build, build.call("transpose", data, axes=order))
     if imaginary is None:
         raise ModelError("a half spectrum must be complex.")
-    tables: Sequence[Expr]
-    if isinstance(length, int):
-        dtype = dtype_of(real)
-        tables = [build.constant(table, dtype) for table in _real_tables(length)]
+    if isinstance(length, int) and not runs_in_two_steps(length, length):
+        tables = [build.constant(table, dtype_of(real)) for table in _real_tables(length)]
+        parts = [
+            build.call("nn.matmul", part, table)
+            for part, table in zip((real, imaginary), tables, strict=True)
+        ]
+        values = build.call("add", *parts)
     else:
-        tables = _open_real_tables(build, real, (length, number))
-    parts = [
-        build.call("nn.matmul", part, table)
-        for part, table in zip((real, imaginary), tables, strict=True)
-    ]
-    values = build.call("add", *parts)
+        number = build.once(number)
+        doubled = [_doubled(build, each, length, number) for each in (real, imaginary)]
+        how = Transform(number, length, number, is_inverse=True, is_real=True)
+        values, _ = in_two_steps(build, doubled[0], doubled[1], how)
     back = tuple(int(position) for position in np.argsort(order))
     return build.call("transpose", build.call("expand_dims", values, axis=rank - 1), axes=back)
 
@@ -97,7 +108,7 @@ def _whole_length(node: OnnxNode, build: Builder, data: Expr, axis: int) -> tupl
         found = known_dims(build, given)
         length = UNKNOWN if found is None else found[0]
         number = cast_to(build, build.call("reshape", given, newshape=()), "int64")
-    return (checked_length(length) if isinstance(length, int) else length), number
+    return (_transformable(length) if isinstance(length, int) else length), number
 
 
 def _half(length: Dim) -> Dim:
@@ -122,27 +133,18 @@ def _real_tables(length: int) -> list[np.ndarray]:
     return [cosine * twice, sine * twice]
 
 
-def _open_real_tables(build: Builder, real: Expr, length: tuple[Dim, Expr]) -> list[Expr]:
-    """The tables of `_real_tables` where only a run knows the length; `real` ends with the bins."""
-    size, number = length
-    k = build.call("expand_dims", positions(build, real, rank_of(real) - 1), axis=1)
-    n = _named(build, range_at_run_time(build, build.constant(0), number), size)
-    turns = build.call("multiply", k, n)
+def _doubled(build: Builder, half: Expr, length: Dim, number: Expr) -> Expr:
+    """Half a spectrum with zeros behind it: its mirror image is added to it, but for real parts.
+
+    Each element but the first, and that in the middle, stands for its mirror image, too.
+    """
+    axis = rank_of(half) - 1
+    k = positions(build, half, axis)
     middle = build.call("equal", build.call("multiply", k, build.constant(2)), number)
-    single = build.call("logical_or", middle, build.call("equal", k, build.constant(0)))
-    one, two = (build.constant(value, "float64") for value in (1, 2))
-    whole = build.call("cast", number, dtype="float64")
-    share = build.call("divide", build.call("where", single, one, two), whole)
-    waves = _waves(build, turns, number, "float64")
-    return [
-        build.call("cast", build.call("multiply", wave, share), dtype=dtype_of(real))
-        for wave in waves
-    ]
-
-
-def _named(build: Builder, vector: Expr, size: Dim) -> Expr:
-    """A vector whose size is known as a dimension, unless it is not known at all."""
-    return vector if isinstance(size, UnknownDim) else build.with_shape(vector, (size,))
+    is_single = build.call("logical_or", middle, build.call("equal", k, build.constant(0)))
+    one, two = (build.like(value, half) for value in (1, 2))
+    weighted = build.call("multiply", half, build.call("where", is_single, one, two))
+    return _resized(build, weighted, axis, length, lambda: number)
 
 
 def _transformed_axis(node: OnnxNode, rank: int) -> int:
@@ -163,7 +165,7 @@ def _length(node: OnnxNode, build: Builder, data: Expr, axis: int) -> Dim:
     if given is not None:
         found = known_dims(build, given)
         length = UNKNOWN if found is None else found[0]
-    return checked_length(length) if isinstance(length, int) else length
+    return _transformable(length) if isinstance(length, int) else length
 
 
 def _of_given_length(node: OnnxNode, build: Builder, data: Expr, axis: int, length: Dim) -> Expr:
@@ -173,6 +175,18 @@ def _of_given_length(node: OnnxNode, build: Builder, data: Expr, axis: int, leng
         return data
     number = cast_to(build, build.call("reshape", given, newshape=()), "int64")
     return _resized(build, data, axis, length, lambda: number)
+
+
+def _transformable(length: int) -> int:
+    """The length; UnsupportedOperatorError for one whose divisors leave too large tables."""
+    if length <= MAXIMUM_LENGTH:
+        return checked_length(length)
+    if not runs_in_two_steps(length, length // 2 + 1):
+        raise UnsupportedOperatorError(
+            f"a transform of {length} elements is not supported; one of more than "
+            f"{MAXIMUM_LENGTH} needs a length with divisors near its root."
+        )
+    return length
 
 
 def checked_length(length: int) -> int:
@@ -230,7 +244,14 @@ def _spectrum(
     if imaginary is not None:
         new_real = build.call("subtract", new_real, build.call("nn.matmul", imaginary, sine))
         new_imaginary = build.call("add", new_imaginary, build.call("nn.matmul", imaginary, cosine))
-    return build.call("stack", build.tuple_of((new_real, new_imaginary)), axis=rank_of(real))
+    return _joined(build, (new_real, new_imaginary))
+
+
+def _joined(build: Builder, parts: Complex) -> Expr:
+    """Real and imaginary parts along a new last axis."""
+    real, imaginary = parts
+    assert imaginary is not None
+    return build.call("stack", build.tuple_of((real, imaginary)), axis=rank_of(real))
 
 
 def turned(length: int, onesided: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -241,37 +262,7 @@ def turned(length: int, onesided: bool) -> tuple[np.ndarray, np.ndarray]:
     return np.cos(angle), -np.sin(angle)
 
 
-def _open_turned(build: Builder, data: Expr, dtype: str, onesided: bool) -> list[Expr]:
-    """The tables of `turned` for the last axis but one of data, whose size only a run knows."""
-    axis = rank_of(data) - 2
-    length = axis_size(build, data, axis)
-    n = positions(build, data, axis)
-    k = n
-    if onesided:
-        k = range_at_run_time(build, build.constant(0), _half_number(build, length))
-        k = _named(build, k, _half(shape_of(data)[axis]))
-    turns = build.call("multiply", build.call("expand_dims", n, axis=1), k)
-    return _waves(build, turns, length, dtype)
-
-
-def _waves(build: Builder, turns: Expr, length: Expr, dtype: str) -> list[Expr]:
-    """The parts of exp(-2 pi i turns / length)."""
-    turns = build.call("cast", build.call("floor_mod", turns, length), dtype="float64")
-    share = build.call("divide", turns, build.call("cast", length, dtype="float64"))
-    angle = build.call("multiply", share, build.constant(-2 * np.pi, "float64"))
-    return [build.call("cast", build.call(name, angle), dtype=dtype) for name in ("cos", "sin")]
-
-
 def _inverse(length: int) -> tuple[np.ndarray, np.ndarray]:
     """The parts of exp(2 pi i k n / N) / N, [k, n] each."""
     cosine, sine = turned(length, False)
     return cosine / length, -sine / length
-
-
-def _open_inverse(build: Builder, data: Expr, dtype: str) -> list[Expr]:
-    """The tables of `_inverse` for the last axis but one of data, whose size only a run knows."""
-    cosine, sine = _open_turned(build, data, dtype, False)
-    length = build.call("cast", axis_size(build, data, rank_of(data) - 2), dtype=dtype)
-    scales = (length, build.call("negative", length))
-    tables = zip((cosine, sine), scales, strict=True)
-    return [build.call("divide", table, scale) for table, scale in tables]

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import relay_tune as rt
-from relay_tune.errors import ModelError
+from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 
 Check = Callable[..., None]
@@ -208,6 +208,53 @@ def test_real_numbers_of_a_half_spectrum_of_open_length(length: int | str | None
         wanted = np.fft.irfft(half, wanted_length, axis=1)
         assert found.shape == (2, wanted_length, 1)
         np.testing.assert_allclose(found[..., 0], wanted, atol=1e-6)
+
+
+def spectrum_of(x: np.ndarray, **attributes: int) -> np.ndarray:
+    """What DFT gives along axis 1, in numpy."""
+    numbers = x[..., 0].astype(complex)
+    numbers = numbers + 1j * x[..., 1] if x.shape[-1] == 2 else numbers
+    if attributes.get("inverse") and attributes.get("onesided"):
+        return np.fft.irfft(numbers, axis=1)[..., None]
+    found = (np.fft.ifft if attributes.get("inverse") else np.fft.fft)(numbers, axis=1)
+    found = found[:, : x.shape[1] // 2 + 1] if attributes.get("onesided") else found
+    return np.stack([found.real, found.imag], axis=-1)
+
+
+WAYS = [{}, {"inverse": 1}, {"onesided": 1}, {"inverse": 1, "onesided": 1}]
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("attributes", WAYS, ids=str)
+@pytest.mark.parametrize("length", [None, 97, 256, 300, 1025, 9000])
+def test_long_spectra_are_computed_in_two_steps(
+    length: int | None, attributes: dict[str, int], parts: int
+) -> None:
+    """Of known length, with and without divisors, and of one that only a run knows."""
+    if parts == 1 and attributes == WAYS[3]:
+        pytest.skip("a half spectrum is complex")
+    if length and attributes == WAYS[3]:
+        length += 1  # as many numbers as twice the elements before the last one
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", length or "n", parts])
+    node = helper.make_node("DFT", ["x"], ["y"], axis=1, **attributes)
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    opsets = [helper.make_opsetid("", 17)]
+    graph = helper.make_graph([node], "g", [x], [result])
+    compiled = rt.build(from_onnx(helper.make_model(graph, opset_imports=opsets, ir_version=9)))
+    for count in (2, 7, 36, 97, 600, 1024) if length is None else (length,):
+        data = floats(2, count, parts)
+        found, wanted = compiled(data), spectrum_of(data, **attributes)
+        assert found.shape == wanted.shape
+        np.testing.assert_allclose(found, wanted, atol=3e-6 * np.abs(wanted).max())
+
+
+def test_a_long_prime_number_of_elements_is_refused() -> None:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 9001, 1])
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph([helper.make_node("DFT", ["x"], ["y"], axis=1)], "g", [x], [result])
+    opsets = [helper.make_opsetid("", 17)]
+    with pytest.raises(UnsupportedOperatorError, match="divisors near its root"):
+        from_onnx(helper.make_model(graph, opset_imports=opsets, ir_version=9))
 
 
 def test_frames_under_a_window_that_is_computed() -> None:
