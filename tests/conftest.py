@@ -12,7 +12,12 @@ from hypothesis import settings
 
 from relay_tune.building import workers
 from relay_tune.cli.left_out import unused_left_out
+from relay_tune.codegen import compiler
 from relay_tune.remembered import results_for_one_build
+from tests.kept_objects import KeptObjects, drop_old_objects
+
+OBJECTS = "objects"
+"""What their folder is called in pytest's own cache."""
 
 MANY_OBJECTS = 100_000
 """New ones, which are worth a search for garbage: it takes a microsecond for each."""
@@ -84,3 +89,26 @@ def _builds_start_no_processes() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workers, "available_processors", lambda: 1)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _objects_are_kept(pytestconfig: pytest.Config) -> Iterator[None]:
+    """What LLVM makes of a text is kept for the next run, and for the other processes of this one.
+
+    Processes that tests start ask LLVM.
+    """
+    cache = getattr(pytestconfig, "cache", None)
+    if cache is None:
+        yield
+        return
+    folder = cache.mkdir(OBJECTS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiler, "_compiled", KeptObjects(folder, compiler._compiled))
+        yield
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Remove objects that no test has asked for lately, once all processes have ended."""
+    cache = getattr(session.config, "cache", None)
+    if cache is not None and not hasattr(session.config, "workerinput"):
+        drop_old_objects(cache.mkdir(OBJECTS))

@@ -7,8 +7,8 @@ strength, and at which level what calls kernels is compiled, the record of the a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -22,6 +22,7 @@ from relay_tune.codegen.llvm_modules import (
 )
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError
+from relay_tune.quick_dataclass import dataclass
 from relay_tune.targets.registry import architecture_of
 
 
@@ -35,9 +36,8 @@ def _target_machine(target: Target, level: int) -> llvm.TargetMachine:
 
 def compile_text(text: str, target: Target) -> bytes:
     """The object file of an LLVM module; raises BuildError if LLVM rejects it."""
-    is_usual = architecture_of(target.triple).reduces_strength
-    around = nullcontext if is_usual else without_strength_reduction
-    return _compiled(text, target, _as_written, around=around)
+    reduces = architecture_of(target.triple).reduces_strength
+    return _compiled(text, target, _AsWritten(), reduces_strength=reduces)
 
 
 def compile_optimized(text: str, target: Target) -> bytes:
@@ -46,39 +46,64 @@ def compile_optimized(text: str, target: Target) -> bytes:
     Those of level 1: programs run as fast as after level 2, which takes half as long again.
     """
     llvm.initialize_native_asmparser()  # stacks are switched in assembly
-    return _compiled(text, target, lambda module, machine: run_passes(module, machine, 1))
+    return _compiled(text, target, _Optimized(1))
 
 
 def compile_calls(text: str, target: Target) -> bytes:
     """The object file of an LLVM module that does little but call kernels."""
-    return _compiled(text, target, _as_written, _level_of_calls(target))
+    return _compiled(text, target, _AsWritten(), _level_of_calls(target))
 
 
-def compile_inlined(text: str, target: Target, apart: Container[str]) -> bytes:
+def compile_inlined(text: str, target: Target, apart: Iterable[str]) -> bytes:
     """The same of one whose internal functions become parts of their callers.
 
     That is what LLVM's own passes come to where there are few calls, in a third of their time or
     less. Functions that are `apart` stay by themselves: each caller would have a copy.
     """
-    level = _level_of_calls(target)
-    return _compiled(text, target, lambda module, own: inline_parts(module, own, apart), level)
+    return _compiled(text, target, _Inlined(tuple(apart)), _level_of_calls(target))
 
 
 def _level_of_calls(target: Target) -> int:
     return architecture_of(target.triple).level_of_calls
 
 
-def _as_written(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+Preparation = Callable[[llvm.ModuleRef, llvm.TargetMachine], None]
+"""What changes a module before its code is generated."""
+
+
+@dataclass(frozen=True)
+class _AsWritten:
     """No pass."""
+
+    def __call__(self, module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+        """Leave the module as it is."""
+
+
+@dataclass(frozen=True)
+class _Optimized:
+    speed_level: int
+
+    def __call__(self, module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+        run_passes(module, machine, self.speed_level)
+
+
+@dataclass(frozen=True)
+class _Inlined:
+    apart: tuple[str, ...]
+
+    def __call__(self, module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+        inline_parts(module, machine, frozenset(self.apart))
 
 
 def _compiled(
     text: str,
     target: Target,
-    prepare: Callable[[llvm.ModuleRef, llvm.TargetMachine], None],
+    prepare: Preparation,
     level: int = 1,
-    around: Callable[[], AbstractContextManager[None]] = nullcontext,
+    *,
+    reduces_strength: bool = True,
 ) -> bytes:
+    around = nullcontext if reduces_strength else without_strength_reduction
     machine = _target_machine(target, level)
     try:
         with parsed_module(text) as module:
