@@ -167,11 +167,14 @@ def relative_error(
 
 
 def error_of_any_schedule(
-    program: TensorProgram, algorithm: AppliedAlgorithm, rng: random.Random
+    program: TensorProgram,
+    algorithm: AppliedAlgorithm,
+    rng: random.Random,
+    most_points: int = SMALL_TILE,
 ) -> float:
     """The same of a random schedule, on a random target."""
     plan = plan_of(program).with_algorithm(algorithm)
-    choices = tuple(any_choice(rng, nest, SMALL_TILE) for nest in plan.nests)
+    choices = tuple(any_choice(rng, nest, most_points) for nest in plan.nests)
     schedule = Schedule(choices, plan.algorithm)
     feeds, expected = feeds_and_result(program)
     constants = plan.program.constant_arrays()

@@ -133,7 +133,8 @@ def test_native_code_agrees(case, target):
 def test_every_schedule_is_right(seed):
     rng = random.Random(seed)
     program = adjoint_program(2, (8, 6), (16, rng.choice([16, 21])), turned=rng.random() < 0.5)
-    assert error_of_any_schedule(program, WINOGRAD(tile=rng.choice([2, 4])), rng) <= 2e-5
+    algorithm = WINOGRAD(tile=rng.choice([2, 4]))
+    assert error_of_any_schedule(program, algorithm, rng, most_points=4) <= 2e-5
 
 
 @pytest.mark.parametrize("case", DOES_NOT_APPLY)
