@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import nullcontext
 from importlib import import_module
 
 import pytest
@@ -42,17 +43,28 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Drop what the tests of a file remembered, and now and then look for the garbage of several.
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """Have the builds of a test share what they find; now and then look for the garbage of several.
 
-    What is still remembered would be searched, and kept, in vain. A test that collects garbage
-    looks at the objects of a few files then, not at those of all.
+    Tests build a program for other threads, limits or optimisers, and plan the same kernels for
+    each. What is remembered is dropped with the test: it would be searched, and kept, in vain.
+    Tests that are marked `builds_apart` build as users do.
     """
-    if nextitem is not None and nextitem.path == item.path:
-        return
+    is_apart = item.get_closest_marker("builds_apart") is not None
+    with nullcontext() if is_apart else results_for_one_build():
+        answer = yield
+    if nextitem is None or nextitem.path != item.path:
+        _look_for_garbage()
+    return answer
+
+
+def _look_for_garbage() -> None:
+    """Between two files; a test that collects garbage then looks at the objects of a few."""
     with results_for_one_build():
-        pass
+        pass  # drops what tests remembered that build apart
     if gc.get_count()[0] > MANY_OBJECTS:
         gc.collect(1)
         gc.freeze()

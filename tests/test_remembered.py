@@ -17,6 +17,8 @@ from relay_tune.remembered import (
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.walk import sub_expressions
 
+pytestmark = pytest.mark.builds_apart
+
 
 class Thing:
     """Something that a weak reference can mean."""

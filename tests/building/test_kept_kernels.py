@@ -12,6 +12,8 @@ from relay_tune.building.primitives import write_primitive
 from relay_tune.remembered import results_for_one_build
 from tests.quantization.networks import bound
 
+pytestmark = pytest.mark.builds_apart
+
 TEXT = """
 def @main(%x: Tensor[(2, 16), float32], %w: Tensor[(16, 16), float32],
           %u: Tensor[(8, 16), float32]) {{

@@ -8,6 +8,8 @@ import pytest
 import relay_tune as rt
 from relay_tune.transform.bind_parameters import BindParameters
 
+pytestmark = pytest.mark.builds_apart
+
 ODD = [1e4, 1e6, 1e30, np.inf, -np.inf, np.nan]
 RNG = np.random.default_rng(20)
 

@@ -11,6 +11,8 @@ from benchmarks.fuzzing.file_outcome import outcome
 from benchmarks.fuzzing.hostile import hostile_models
 from relay_tune.frontend.onnx_import import graph
 
+pytestmark = pytest.mark.builds_apart
+
 HOSTILE = hostile_models()
 TOO_LARGE = ("input", "outer product", "broadcast", "doubling concatenations", "pad", "resize")
 

@@ -15,6 +15,8 @@ from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantTy
 import relay_tune as rt
 from relay_tune.transform.compute_in_integers import ComputeInIntegers
 
+pytestmark = pytest.mark.builds_apart
+
 SHAPE = (2, 4, 12, 10)
 
 NETWORK = """

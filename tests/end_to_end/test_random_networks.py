@@ -8,6 +8,8 @@ import pytest
 from benchmarks.fuzz_networks import differences, expected_outputs, problems
 from benchmarks.fuzzing.networks import KINDS, random_network
 
+pytestmark = pytest.mark.builds_apart
+
 SELECTION = [(kind, seed) for kind in KINDS for seed in (2, 3)]
 SELECTION += [("perceptron", 3056), ("convolutional", 3056)]  # their last batch is empty
 SELECTION += [("tensors", seed) for seed in range(4, 10)]

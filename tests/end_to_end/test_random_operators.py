@@ -9,6 +9,8 @@ from benchmarks.fuzz_operators import outcome
 from benchmarks.fuzzing.operators.answers import disagreements
 from benchmarks.fuzzing.operators.networks import operator_network
 
+pytestmark = pytest.mark.builds_apart
+
 
 @pytest.mark.parametrize("seed", range(12))
 def test_networks_give_what_other_runtimes_give(seed: int) -> None:

@@ -18,6 +18,8 @@ from relay_tune.ir.traversal import post_order
 from relay_tune.typing.infer import infer_types
 from relay_tune.zoo import build as zoo_build
 
+pytestmark = pytest.mark.builds_apart
+
 
 def network() -> rt.Module:
     return zoo_build("mlp", small=True)

@@ -1,12 +1,15 @@
 import weakref
 
 import numpy as np
+import pytest
 
 from relay_tune.ir.expr import Constant, Expr
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
 from relay_tune.remembered import is_building, results_for_one_build
 from relay_tune.transform.module_pass import map_scopes
+
+pytestmark = pytest.mark.builds_apart
 
 NESTED = """
 def @main(%x: float32) {

@@ -29,6 +29,8 @@ from relay_tune.tuning.tune import tune
 from relay_tune.zoo.catalogue import build
 from tests.tuning.conftest import TWO_LAYERS
 
+pytestmark = pytest.mark.builds_apart
+
 BUDGET = {"trials": 16, "minutes": 2, "threads": 2}
 
 

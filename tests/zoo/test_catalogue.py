@@ -14,6 +14,8 @@ from relay_tune.ir.types import FuncType, TensorType
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.typing.infer import infer_types
 
+pytestmark = pytest.mark.builds_apart
+
 TOLERANCE = 1e-4
 
 

@@ -20,6 +20,8 @@ from relay_tune.tuning.tuned_build import build
 from relay_tune.typing.infer import infer_types
 from relay_tune.zoo.weights import Array, Weights
 
+pytestmark = pytest.mark.builds_apart
+
 SEED = 3
 TEXT = np.random.default_rng(1).integers(0, 50, 11)
 

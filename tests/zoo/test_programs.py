@@ -22,6 +22,8 @@ from relay_tune.zoo.programs import program_weights
 from relay_tune.zoo.python_programs import PYTHON_PROGRAMS
 from relay_tune.zoo.weights import Array
 
+pytestmark = pytest.mark.builds_apart
+
 SEED = 5
 W = dict[str, Array]
 
