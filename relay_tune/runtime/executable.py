@@ -112,9 +112,14 @@ class Executable(OfThisProcess, ABC):
         a donated input is that input's array, with new values, where its kernel allows that. What
         is not donated is never written.
         """
+        if threads is None and out is None and not donate:
+            value = self._direct_value(inputs if input_feed is None else input_feed)
+            if value is not None:
+                outputs = self._split(value)
+                return outputs if input_feed is None else self._chosen(inputs, outputs)
         if input_feed is not None:
             outputs = self.run(input_feed, threads=threads, out=out, donate=donate)
-            return self._chosen(inputs, [_listed(each) for each in outputs])
+            return self._chosen(inputs, outputs)
         values = self._in_order((), by_name(inputs, "The inputs", "{'x': array}"))
         count, rows = self._count(threads), self._rows(donate)
         if out is not None:
@@ -153,6 +158,16 @@ class Executable(OfThisProcess, ABC):
     def _repr_html_(self) -> str:
         """The same as a table, for notebooks."""
         return executable_html(type(self).__name__, self.inputs, self.outputs, self._threads)
+
+    def _direct_value(self, named: object) -> Any:
+        """The value for a dict of exactly the inputs by the short way; None if it is not taken."""
+        if self._direct is None or type(named) is not dict or len(named) != len(self._names):
+            return None
+        try:
+            values = [named[name] for name in self._names]
+        except KeyError:
+            return None  # the long way says which is missing
+        return self._direct(values, self._threads)
 
     def _count(self, threads: int | None) -> int:
         """How many threads a call uses that asks for so many."""
@@ -197,8 +212,9 @@ class Executable(OfThisProcess, ABC):
         return types
 
     def _chosen(self, names: object, outputs: list[Any]) -> list[Any]:
-        """The outputs of these names, all for None."""
-        return outputs if names is None else chosen_outputs(names, self.outputs, outputs)
+        """The outputs of these names, all for None, with lists and options as Python has them."""
+        found = [_listed(each) for each in outputs]
+        return found if names is None else chosen_outputs(names, self.outputs, found)
 
     def _unshadowed(self, named: dict[str, object], **options: Any) -> tuple[int | None, object]:
         """The options, without those that are inputs of this model: they go to `named`."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import onnx
 import pytest
 
 import relay_tune as rt
+from relay_tune.ir.parser.parse import parse
+from relay_tune.std import prelude
 
 PROGRAM = """
 def @main(%n: int32, %x: Tensor[(4), float32]) {
@@ -109,3 +112,28 @@ def test_models_say_what_they_are() -> None:
     program = rt.build(rt.parse(PROGRAM))
     assert repr(program).startswith("<Model(n: int32, x: Tensor[(4,), float32])")
     assert repr(program).endswith(" threads>") or repr(program).endswith(" thread>")
+
+
+def test_later_calls_by_name_answer_and_refuse_as_the_first(file: Path) -> None:
+    """After the first call, dicts that fit go the short way; others take the long way."""
+    model = rt.build(rt.from_onnx(file))
+    image = np.array([[1, -2, 3]], np.float32)
+    for _ in range(3):
+        for outputs in (model.run({"image": image}), model.run(None, {"image": image})):
+            np.testing.assert_array_equal(outputs[0], np.maximum(image, 0))
+            np.testing.assert_array_equal(outputs[1], -image)
+        (negative,) = model.run(["z"], MappingProxyType({"image": image}))
+        np.testing.assert_array_equal(negative, -image)
+        with pytest.raises(rt.RelayError, match="image"):
+            model.run({"picture": image})
+        with pytest.raises(rt.RelayError, match="no output 'w'"):
+            model.run(["w"], {"image": image})
+
+
+def test_an_optional_input_by_a_wrong_name_is_refused_in_later_calls_too() -> None:
+    text = "def @main(%x: Option[float32]) { match (%x) { Some(%value) => %value, None => -1f } }"
+    model = rt.build(parse(text, base=prelude("Option")))
+    for _ in range(3):
+        assert model.run({"x": None}) == [-1]
+        with pytest.raises(rt.RelayError, match="'y'"):
+            model.run({"y": None})
