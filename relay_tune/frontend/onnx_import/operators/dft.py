@@ -27,6 +27,7 @@ from relay_tune.frontend.onnx_import.operators.fourier import (
     Complex,
     Transform,
     in_two_steps,
+    most_columns,
     runs_in_two_steps,
 )
 from relay_tune.frontend.onnx_import.operators.open_pad import Width, padded_axis
@@ -181,10 +182,12 @@ def _transformable(length: int) -> int:
     """The length; UnsupportedOperatorError for one whose divisors leave too large tables."""
     if length <= MAXIMUM_LENGTH:
         return checked_length(length)
-    if not runs_in_two_steps(length, length // 2 + 1):
+    has_small_tables = length <= MAXIMUM_LENGTH**2 and most_columns(length) <= MAXIMUM_LENGTH
+    if not has_small_tables or not runs_in_two_steps(length, length // 2 + 1):
         raise UnsupportedOperatorError(
             f"a transform of {length} elements is not supported; one of more than "
-            f"{MAXIMUM_LENGTH} needs a length with divisors near its root."
+            f"{MAXIMUM_LENGTH} needs a length with divisors near its root, at most "
+            f"{MAXIMUM_LENGTH**2}."
         )
     return length
 

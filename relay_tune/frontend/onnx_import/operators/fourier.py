@@ -66,6 +66,11 @@ def divisor_of(length: int) -> int:
     return next(each for each in range(isqrt(length), 0, -1) if length % each == 0)
 
 
+def most_columns(length: int) -> int:
+    """The larger one of the two divisors, whose square is the size of the largest table."""
+    return length // divisor_of(length)
+
+
 def runs_in_two_steps(length: int, bins: int) -> bool:
     """Whether a known length has divisors by which two steps are faster than one."""
     rows = divisor_of(length)

@@ -248,10 +248,14 @@ def test_long_spectra_are_computed_in_two_steps(
         np.testing.assert_allclose(found, wanted, atol=3e-6 * np.abs(wanted).max())
 
 
-def test_a_long_prime_number_of_elements_is_refused() -> None:
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 9001, 1])
+@pytest.mark.parametrize("length", [9001, 2 * 4093, 16 * 65_537, 2**40, 2**61 - 1])
+def test_lengths_whose_tables_would_be_too_large_are_refused(length: int) -> None:
+    """At once, also where numbers would have to be tried for long to find their divisors."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 16, 1])
     result = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
-    graph = helper.make_graph([helper.make_node("DFT", ["x"], ["y"], axis=1)], "g", [x], [result])
+    number = helper.make_tensor("n", TensorProto.INT64, [], [length])
+    node = helper.make_node("DFT", ["x", "n"], ["y"], axis=1)
+    graph = helper.make_graph([node], "g", [x], [result], [number])
     opsets = [helper.make_opsetid("", 17)]
     with pytest.raises(UnsupportedOperatorError, match="divisors near its root"):
         from_onnx(helper.make_model(graph, opset_imports=opsets, ir_version=9))
