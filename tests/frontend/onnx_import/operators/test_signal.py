@@ -248,6 +248,19 @@ def test_long_spectra_are_computed_in_two_steps(
         np.testing.assert_allclose(found, wanted, atol=3e-6 * np.abs(wanted).max())
 
 
+def test_inverse_sums_of_more_numbers_than_float16_has_are_divided() -> None:
+    """The quotients are numbers of float16, though their divisor is none."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT16, [1, 90_000, 2])
+    node = helper.make_node("DFT", ["x"], ["y"], axis=1, inverse=1)
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT16, None)
+    opsets = [helper.make_opsetid("", 17)]
+    graph = helper.make_graph([node], "g", [x], [result])
+    compiled = rt.build(from_onnx(helper.make_model(graph, opset_imports=opsets, ir_version=9)))
+    data = floats(1, 90_000, 2).astype(np.float16)
+    wanted = spectrum_of(data.astype(np.float32), inverse=1)
+    np.testing.assert_allclose(compiled(data), wanted, atol=5e-3 * np.abs(wanted).max())
+
+
 @pytest.mark.parametrize("length", [9001, 2 * 4093, 16 * 65_537, 2**40, 2**61 - 1])
 def test_lengths_whose_tables_would_be_too_large_are_refused(length: int) -> None:
     """At once, also where numbers would have to be tried for long to find their divisors."""
