@@ -120,7 +120,7 @@ def _entries(path: Path) -> dict[str, float]:
     try:
         rows = json.loads(path.read_bytes())
         entries = {name: float(value) for name, value in rows.items()}
-    except (OSError, ValueError, TypeError, AttributeError, OverflowError):
+    except (OSError, ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return {}
     return {name: value for name, value in entries.items() if isfinite(value)}
 

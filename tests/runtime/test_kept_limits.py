@@ -85,6 +85,7 @@ def test_a_home_may_be_shared_by_processors(tmp_path: Path) -> None:
     [
         *(b"", b"{", b"[1]", b"null", b"\xff"),
         *(b'{"x": NaN}', b'{"x": 1' + 400 * b"0" + b"}", b'{"memory bytes/s, 1 threads": "many"}'),
+        pytest.param(200_000 * b"[", id="lists in lists"),
     ],
 )
 def test_damaged_files_are_written_anew(machine: Machine, text: bytes) -> None:
