@@ -13,6 +13,7 @@ import hashlib
 import inspect
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import llvmlite
@@ -89,8 +90,14 @@ def _compiler() -> str:
 
 
 def drop_old_objects(folder: Path, most_bytes: int = MOST_BYTES) -> None:
-    """Remove the files that were not asked for the longest, until the others are few enough."""
-    found = [(path, path.stat()) for path in folder.glob("*/*")]
+    """Remove the files that were not asked for the longest, until the others are few enough.
+
+    Another run of tests may do so at the same time.
+    """
+    found: list[tuple[Path, os.stat_result]] = []
+    for path in folder.glob("*/*"):
+        with suppress(FileNotFoundError):
+            found.append((path, path.stat()))
     total = sum(status.st_size for _, status in found)
     for path, status in sorted(found, key=lambda each: each[1].st_mtime):
         if total <= most_bytes:

@@ -123,3 +123,16 @@ def test_those_go_first_that_nobody_asked_for_the_longest(tmp_path: Path) -> Non
     (asked,) = (path for path in paths if path.stat().st_mtime > 1)
     drop_old_objects(tmp_path, most_bytes=asked.stat().st_size)
     assert list(tmp_path.glob("*/*")) == [asked]
+
+
+def test_files_that_another_run_removes_meanwhile_are_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objects = KeptObjects(tmp_path, Compiled())
+    for number in range(3):
+        objects(f"text {number}", TARGET, print, 1)
+    paths = list(tmp_path.glob("*/*"))
+    monkeypatch.setattr(Path, "glob", lambda *_: iter(paths))
+    paths[0].unlink()
+    drop_old_objects(tmp_path, most_bytes=paths[1].stat().st_size)
+    assert sum(path.exists() for path in paths) == 1
