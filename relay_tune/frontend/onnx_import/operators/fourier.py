@@ -167,8 +167,8 @@ def _columns(build: Builder, data: Expr, j: Expr, m: Expr) -> Expr:
         return _transposed(build, build.call("reshape", data, newshape=shape))
     count = build.call("take", build.call("shape_of", m, dtype="int64"), build.constant(0), axis=0)
     begin = build.call("multiply", j, count)
-    places = build.call("add", build.call("expand_dims", m, axis=1), begin)
-    return build.call("take", data, places, axis=axis, mode="fast")
+    positions = build.call("add", build.call("expand_dims", m, axis=1), begin)
+    return build.call("take", data, positions, axis=axis, mode="fast")
 
 
 def _transposed(build: Builder, data: Expr) -> Expr:
