@@ -10,6 +10,7 @@ none.)
     gather(%x, %i, axis=0)        on axis 1: %x.shape[1] - %i.shape[1]
     slice_like(%x, %y)            on all axes: %x.shape[n] - %y.shape[n]
     topk(%x, k=5, axis=0)         on axis 0: %x.shape[0] - 5
+    strided_slice(%x, begin=[-1], end=[2147483647])    on axis 0: %x.shape[0] - 1
 
 Indices that `take` clips or wraps need an axis with an element, unless there are none: n indices of
 an axis of m elements leave a room of n (m - 1).
@@ -28,12 +29,20 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TensorType
 from relay_tune.op.index_check import index_subject
 from relay_tune.op.layout_indices import spatial_letters
+from relay_tune.op.slicing import axis_slices
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.layout import logical_dims
 from relay_tune.typing.relations.convolution import conv
-from relay_tune.typing.relations.indexing import gather, scatter_elements, slice_like, take
+from relay_tune.typing.relations.indexing import (
+    gather,
+    scatter_elements,
+    slice_like,
+    strided_slice,
+    take,
+)
 from relay_tune.typing.relations.pooling import adaptive_pool, grid_sample, pool, resize
 from relay_tune.typing.relations.shape import pad, repeats_elements, sliding_window
+from relay_tune.typing.relations.slice_sizes import sliced_size
 from relay_tune.typing.relations.sorting import topk
 from relay_tune.typing.relations.support import as_tuple
 from relay_tune.typing.windows import pad_pairs, repeated_rooms, window_room
@@ -86,6 +95,9 @@ def window_rooms(call: Call) -> Iterator[WindowRoom]:
             axis = attributes.axis % len(data.shape)
             room = add(data.shape[axis], -max(attributes.k, 0))
             yield WindowRoom(room, _too_few(call, str(axis), attributes.k))
+        case relation, [TensorType() as data] if relation is strided_slice:
+            for axis in _last_of(attributes, data):
+                yield WindowRoom(add(data.shape[axis], -1), _no_elements(call, str(axis)))
         case relation, [TensorType() as data, TensorType() as grid] if relation is grid_sample:
             for axis, size in enumerate(data.shape[2:], start=2):
                 points = product(grid.shape[2:])
@@ -116,6 +128,16 @@ def _resized(call: Call, attributes: Any, data: TensorType) -> Iterator[WindowRo
         for letter, size in zip(letters, as_tuple(wanted, len(letters), "size"), strict=True):
             if size:
                 yield WindowRoom(add(sizes[letter], -1), _no_elements(call, letter))
+
+
+def _last_of(attributes: Any, data: TensorType) -> Iterator[int]:
+    """The axes of which a slice takes the last element: its size is 1 by its type."""
+    for axis, cut in enumerate(axis_slices(attributes, len(data.shape))):
+        if (
+            cut.start == -1
+            and sliced_size(data.shape[axis], cut.start, cut.stop, cut.step or 1) == 1
+        ):
+            yield axis
 
 
 def _no_elements(call: Call, axis: str) -> str:

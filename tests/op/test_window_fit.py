@@ -24,6 +24,8 @@ ROOMS = {
     "nn.adaptive_max_pool1d(%x, output_size=[3])": ["w - 1"],
     "topk(%x, k=3)": ["w - 3"],
     "topk(%x, k=0)": ["w"],
+    "strided_slice(%x, begin=[-1], end=[2147483647], axes=[2])": ["w - 1"],
+    "strided_slice(%x, begin=[1], end=[2147483647], axes=[2])": [],
     "image.resize1d(%x, size=[5])": ["w - 1"],
     "nn.conv1d_transpose(%x, %t)": [],
     "nn.relu(%x)": [],

@@ -34,7 +34,7 @@ def _symbolic_length(dim: Dim, begin: int, end: int | None) -> Dim:
         return subtract(dim, begin)
     if begin >= 0 and end is not None and end < 0:
         return subtract(add(dim, end), begin)
-    if begin == -1:  # no symbol is less than 1
+    if begin == -1:  # a run checks that there is one: `relay_tune.op.window_fit`
         return 1 if end is None or open_end else UNKNOWN
     return UNKNOWN
 
