@@ -167,9 +167,11 @@ def _vector(scale: Expr, product: Expr, axis: int) -> Expr | None:
     shape, whole = static_shape(scale), static_shape(product)
     if shape is None or whole is None or scale.type == product.type:
         return None
-    place = axis - len(whole) + len(shape)
-    others = [size for n, size in enumerate(shape) if n != place]
-    return scale if place >= 0 and set(others) <= {1} and shape[place] == whole[axis] else None
+    position = axis - len(whole) + len(shape)
+    others = [size for n, size in enumerate(shape) if n != position]
+    return (
+        scale if position >= 0 and set(others) <= {1} and shape[position] == whole[axis] else None
+    )
 
 
 def _is_padded(node: Call) -> bool:

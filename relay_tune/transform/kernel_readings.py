@@ -28,7 +28,7 @@ from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of, loads, sub_expressions
 
 DROPPED = np.uint32(0xFFFF)
-"""The bits of a float32 that bfloat16 has no place for."""
+"""The bits of a float32 that bfloat16 drops."""
 
 
 class Reading(Enum):
@@ -100,8 +100,8 @@ def _is_of_each(tensor: Tensor) -> bool:
         return False
     body = tensor.body
     if isinstance(body, Reduce):
-        places = (axes_of(index) for load in loads(body.body) for index in load.indices)
+        axes = (axes_of(index) for load in loads(body.body) for index in load.indices)
         summed = set(body.axes)
-        return all(summed.isdisjoint(used) or not summed.issuperset(used) for used in places)
+        return all(summed.isdisjoint(used) or not summed.issuperset(used) for used in axes)
     casts = (node for node in sub_expressions(body) if isinstance(node, Cast))
     return all(is_float(each.dtype) or not is_float(each.operand.dtype) for each in casts)

@@ -111,7 +111,7 @@ def _sources(nodes: Sequence[Expr]) -> dict[Expr, Expr]:
 
 
 def _is_by_elements(node: Call) -> bool:
-    """Whether each element of a call depends on the elements at its place alone."""
+    """Whether each element of a call depends only on the elements at its index."""
     operator = node.callee
     if not isinstance(operator, Operator) or operator.stateful:
         return False

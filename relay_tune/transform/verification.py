@@ -39,7 +39,7 @@ class Verification:
     """Raises BuildError after a pass that has broken the program, which it writes to files."""
 
     def after_pass(self, name: str, before: Module, after: Module, seconds: float) -> None:
-        """Raise BuildError with the name of the pass and the first place that is wrong."""
+        """Raise BuildError with the name of the pass and the first location that is wrong."""
         fault = next(_faults(before, after), None)
         if fault is not None:
             raise broken(name, before, after, fault)

@@ -71,7 +71,7 @@ def _repeated(body: Expr) -> Expr:
 
 
 class _Copies:
-    """One copy of a slice for each branch below the place where it was."""
+    """One copy of a slice for each branch below the point where it was."""
 
     def __init__(self, plan: ScopePlan) -> None:
         self._plan = plan

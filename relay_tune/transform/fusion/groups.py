@@ -21,7 +21,7 @@ class Group:
         result: the last call, the only one whose value leaves the kernel.
         anchor: the last call that shapes the kernel (a convolution, a reduction), if there is one.
         size: the number of calls.
-        closed: whether the kernel's result is already moved to other places (padded, permuted).
+        closed: whether the kernel's result is already moved to other positions (padded, permuted).
     """
 
     result: CallNode

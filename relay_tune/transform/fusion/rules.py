@@ -65,7 +65,7 @@ def is_tail(group: Group, sink: CallNode) -> bool:
 
 
 def is_branch(node: CallNode, sink: CallNode, groups: Groups) -> bool:
-    """Whether what `node` computes may be written into its place of a concatenation at once."""
+    """Whether what `node` computes may be written directly into its slice of a concatenation."""
     group = groups.of(node)
     return (
         not node.escapes

@@ -43,7 +43,7 @@ class Activity:
 
     Attributes:
         variables: those that change.
-        params: the places of the parameters of each function that change in some call.
+        params: the indices of the parameters of each function that change in some call.
         ruled: the functions with rules of their own, which are not looked into.
         results: the functions whose results change.
         with_cells: the functions in which cells with floats are created, read or written.
@@ -87,7 +87,7 @@ class Activity:
         return tuple(sorted(self.params.get(name, ())))
 
     def has_work(self, node: Expr) -> bool:
-        """Whether cells with floats are touched where `node` is evaluated, whatever it gives."""
+        """Whether evaluating `node` accesses cells with floats, whatever it gives."""
         return any(self._touches(part) for part in post_order(node))
 
     def _touches(self, node: Expr) -> bool:

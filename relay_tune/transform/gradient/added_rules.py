@@ -57,7 +57,7 @@ class TypedTarget:
 
 
 Pullback = Callable[[TypedTarget, tuple[int, ...]], str]
-"""pullback(function, places) -> the name of the function that computes its adjoints."""
+"""pullback(function, indices) -> the name of the function that computes its adjoints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ class Rule:
 
     @property
     def differentiable(self) -> tuple[int, ...]:
-        """The places of the parameters with adjoints."""
+        """The indices of the parameters with adjoints."""
         params = enumerate(self.value.type.params)
-        return tuple(place for place, type_ in params if is_differentiable(type_))
+        return tuple(index for index, type_ in params if is_differentiable(type_))
 
     def captured(self) -> tuple[Var, ...]:
         """What its functions captured."""
@@ -100,7 +100,7 @@ class Rule:
             adjoints = self.backward(outer, (TupleGetItem(run, 1), value))
         tangent: Expr = Tuple(())
         if self.tangent is not None:
-            changes = [params[place] for place in self.differentiable]
+            changes = [params[index] for index in self.differentiable]
             tangent = self.tangent(outer, (*params, *changes))
         operator = find_operator("ruled")
         assert operator is not None
@@ -133,17 +133,20 @@ class AddedRule:
 
     def _tangent(self) -> TypedTarget:
         """From the rule for adjoints: the adjoint of `backward`, with regard to its second one."""
-        rule, places = self.rule, self.rule.differentiable
+        rule, indices = self.rule, self.rule.differentiable
         assert rule.forward is not None and rule.backward is not None
         captured = _captured(rule.forward, rule.backward)
-        params, changes = _variables("p", rule.value.type), _variables("d", rule.value.type, places)
+        params, changes = (
+            _variables("p", rule.value.type),
+            _variables("d", rule.value.type, indices),
+        )
         run = Var("run")
         backward = TypedTarget(
             Target(self.pullback(rule.backward, (1,)), rule.backward.target.captured),
             rule.backward.type,
         )
         result = rule.backward.type.result
-        is_one = len(places) == 1 and result == rule.value.type.params[places[0]]
+        is_one = len(indices) == 1 and result == rule.value.type.params[indices[0]]
         given: Expr = changes[0] if is_one else Tuple(changes)
         arguments = (TupleGetItem(run, 1), TupleGetItem(run, 0), given)
         found = TupleGetItem(TupleGetItem(backward(captured, arguments), 1), 0)
@@ -172,9 +175,9 @@ class AddedRule:
         last = tuple(range(len(params), len(params) + len(changes)))
         name = self.pullback(alone, last)
         left, given = Var("left", TupleType(type_.params)), Var("d", type_.result)
-        again = tuple(TupleGetItem(left, place) for place in range(len(params)))
+        again = tuple(TupleGetItem(left, index) for index in range(len(params)))
         outer = _captured(alone)
-        zeros = tuple(again[place] for place in rule.differentiable)
+        zeros = tuple(again[index] for index in rule.differentiable)
         call = Call(GlobalVar(name), (*outer.values(), *again, *zeros, given))
         return self._added("backward", outer, (left, given), TupleGetItem(call, 1))
 
@@ -191,7 +194,7 @@ class AddedRule:
 
     def _result(self, ending: str) -> Type:
         type_ = self.rule.value.type
-        chosen = tuple(type_.params[place] for place in self.rule.differentiable)
+        chosen = tuple(type_.params[index] for index in self.rule.differentiable)
         match ending:
             case "tangent":
                 return TupleType((type_.result, type_.result))
@@ -220,7 +223,7 @@ def _captured(*parts: TypedTarget) -> dict[Var, Var]:
     return {var: Var(var.name, type_of(var)) for part in parts for var in part.target.captured}
 
 
-def _variables(name: str, type_: FuncType, places: Sequence[int] | None = None) -> tuple[Var, ...]:
+def _variables(name: str, type_: FuncType, indices: Sequence[int] | None = None) -> tuple[Var, ...]:
     """A parameter for each of a function's, or for some."""
-    chosen = range(len(type_.params)) if places is None else places
-    return tuple(Var(f"{name}{place}", type_.params[place]) for place in chosen)
+    chosen = range(len(type_.params)) if indices is None else indices
+    return tuple(Var(f"{name}{index}", type_.params[index]) for index in chosen)

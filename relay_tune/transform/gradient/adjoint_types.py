@@ -65,7 +65,7 @@ class AdjointData:
         zero: its constructor for no adjoint at all.
         constructors: by the name of the constructor whose fields have the adjoints; it has only
             those that have a field with an adjoint.
-        fields: by the same name, the places of these fields.
+        fields: by the same name, the indices of these fields.
     """
 
     definition: TypeData
@@ -122,7 +122,7 @@ class AdjointTypes:
     def constructor_fields_of(
         self, data: AdjointData, constructor: str, type_: Type
     ) -> dict[int, Type]:
-        """The places of the fields of a constructor that have adjoints, with the adjoints' types.
+        """The indices of the fields of a constructor that have adjoints, with the adjoints' types.
 
         `type_` is the instance of the type of adjoints.
         """
@@ -131,7 +131,7 @@ class AdjointTypes:
         )
         inputs = data.constructors[constructor].inputs
         pairs = zip(data.fields[constructor], inputs, strict=True)
-        return {place: substitute_vars(part, mapping) for place, part in pairs}
+        return {index: substitute_vars(part, mapping) for index, part in pairs}
 
     def _reaches_floats(self, type_: Type) -> bool:
         def fields(part: Type) -> Sequence[Type]:
@@ -173,10 +173,12 @@ class AdjointTypes:
         data = AdjointData(TypeData(header, (), ()), zero, {}, {})
         self.made[name] = data
         for constructor in definition.constructors:
-            places = tuple(i for i, part in enumerate(constructor.inputs) if self.has_adjoint(part))
-            if places:
-                data.fields[constructor.name] = places
-                inputs = (self._adjoint(constructor.inputs[place], variables) for place in places)
+            indices = tuple(
+                i for i, part in enumerate(constructor.inputs) if self.has_adjoint(part)
+            )
+            if indices:
+                data.fields[constructor.name] = indices
+                inputs = (self._adjoint(constructor.inputs[index], variables) for index in indices)
                 data.constructors[constructor.name] = Constructor(
                     self.names.new(title(constructor.name, "adjoint")),
                     tuple(inputs),

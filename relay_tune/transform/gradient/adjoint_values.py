@@ -1,4 +1,4 @@
-"""Adjoints as values of a program: zero, sums, and their places in values of users' types."""
+"""Adjoints as values of a program: zero, sums, and their fields in values of users' types."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class AdjointValues:
             return adjoint
         assert isinstance(wanted, TupleType)
         fields = (
-            self.value(part, field_of(like, place), wanted.fields[place])
-            for place, part in enumerate(adjoint)
+            self.value(part, field_of(like, index), wanted.fields[index])
+            for index, part in enumerate(adjoint)
         )
         return tuple_of(fields)
 
@@ -70,7 +70,7 @@ class AdjointValues:
                 return zeros_of(like)
             case TupleType():
                 parts = enumerate(type_.fields)
-                return tuple_of(self.zero(part, field_of(like, place)) for place, part in parts)
+                return tuple_of(self.zero(part, field_of(like, index)) for index, part in parts)
         return constructed(self._data(type_).zero, (), type_)
 
     def sum(self, left: Expr, right: Expr) -> Expr:
@@ -81,7 +81,7 @@ class AdjointValues:
                 return plus(left, right)
             case TupleType():
                 count = len(type_.fields)
-                pairs = ((field_of(left, place), field_of(right, place)) for place in range(count))
+                pairs = ((field_of(left, index), field_of(right, index)) for index in range(count))
                 return tuple_of(self.sum(first, second) for first, second in pairs)
         return function_call(self._sum_function(type_), (left, right), type_)
 
@@ -104,8 +104,8 @@ class AdjointValues:
         clauses = [(fields_pattern(data.zero, ()), cast(Expr, right))]
         for constructor in data.constructors.values():
             fields = types.constructor_fields(constructor, type_)
-            first = [variable(f"a{place}", part) for place, part in enumerate(fields)]
-            second = [variable(f"b{place}", part) for place, part in enumerate(fields)]
+            first = [variable(f"a{index}", part) for index, part in enumerate(fields)]
+            second = [variable(f"b{index}", part) for index, part in enumerate(fields)]
             sums = [self.sum(one, other) for one, other in zip(first, second, strict=True)]
             both = matched(
                 right,
@@ -147,8 +147,8 @@ class UserValues:
                     else (None,) * len(type_.fields)
                 )
                 fields = (
-                    self.given(_some(part), field_of(value, place))
-                    for place, part in enumerate(parts)
+                    self.given(_some(part), field_of(value, index))
+                    for index, part in enumerate(parts)
                 )
                 return tuple_of(fields)
             case _:
@@ -164,7 +164,7 @@ class UserValues:
                 return value
             case TupleType():
                 count = len(type_.fields)
-                return tuple(self.taken(field_of(value, place)) for place in range(count))
+                return tuple(self.taken(field_of(value, index)) for index in range(count))
         result = self.adjoints.types.field_adjoint(type_)
         return function_call(self._taken_function(type_), (value,), result)
 
@@ -182,12 +182,12 @@ class UserValues:
         clauses = []
         for constructor in _definition(types, type_).constructors:
             fields = types.constructor_fields(constructor, type_)
-            bound = [variable(f"x{place}", part) for place, part in enumerate(fields)]
+            bound = [variable(f"x{index}", part) for index, part in enumerate(fields)]
             zero = constructed(constructor, [self.given(None, each) for each in bound], type_)
             body: Expr = zero
             if constructor.name in data.constructors:
                 wanted = types.constructor_fields_of(data, constructor.name, type_of(adjoint))
-                parts = [variable(f"d{place}", part) for place, part in wanted.items()]
+                parts = [variable(f"d{index}", part) for index, part in wanted.items()]
                 known = dict(zip(wanted, parts, strict=True))
                 made = [self.given(known.get(i), each) for i, each in enumerate(bound)]
                 body = matched(
@@ -229,13 +229,13 @@ class UserValues:
         clauses = []
         for constructor in _definition(types, type_).constructors:
             fields = types.constructor_fields(constructor, type_)
-            places = data.fields.get(constructor.name, ())
+            indices = data.fields.get(constructor.name, ())
             bound = [
-                variable(f"x{place}", part) if place in places else None
-                for place, part in enumerate(fields)
+                variable(f"x{index}", part) if index in indices else None
+                for index, part in enumerate(fields)
             ]
             body = self.adjoints.zero(result, value)
-            if places:
+            if indices:
                 wanted = types.constructor_fields_of(data, constructor.name, result)
                 made = [
                     self.adjoints.value(self.taken(cast(Var, bound[i])), cast(Var, bound[i]), part)
@@ -253,7 +253,7 @@ def fields_of_adjoint(adjoint: Adjoint) -> tuple[Adjoint, ...]:
     assert adjoint is not None
     type_ = type_of(adjoint)
     assert isinstance(type_, TupleType)
-    return tuple(field_of(adjoint, place) for place in range(len(type_.fields)))
+    return tuple(field_of(adjoint, index) for index in range(len(type_.fields)))
 
 
 def _some(adjoint: Adjoint) -> Adjoint:

@@ -153,7 +153,7 @@ def _again(code: BlockCode, value: Expr, after: Expr) -> Expr:
             name = value.name if isinstance(value, Var) else "field"
             return code.bound(f"{name}_again", call("again", value, after))
         case TupleType():
-            fields = (field_of(value, place) for place in range(len(type_.fields)))
+            fields = (field_of(value, index) for index in range(len(type_.fields)))
             return tuple_of(_again(code, each, after) for each in fields)
         case _:
             return value

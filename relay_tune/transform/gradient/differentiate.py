@@ -75,7 +75,7 @@ class Differentiate:
     def __call__(self, module: Module) -> Module:
         """The typed module in which derivatives are ordinary functions.
 
-        Raises BuildError, with the place, where something has no derivative.
+        Raises BuildError, with the location, where something has no derivative.
         """
         if not has_requests(module):
             return module

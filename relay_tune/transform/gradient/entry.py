@@ -31,7 +31,7 @@ def differentiated(
     Args:
         module: a program, with types or without.
         function: the name of the function.
-        wrt: the parameters with regard to which it is differentiated, by place or name; None: all.
+        wrt: the parameters with regard to which it is differentiated, by index or name; None: all.
         mode: "gradient": main returns (value, (gradients ..)); "adjoint": it takes the adjoint of
             the value as well; "tangent": it takes tangents, and returns (value, tangent).
         keep_rules: whether functions keep rules of their own, for derivatives of the module.
@@ -61,7 +61,7 @@ def differentiated(
         params.append(Var("adjoint", type_.result))
     if mode == "tangent":
         chosen = range(len(type_.params)) if indices is None else indices
-        params += [Var(f"d_{params[place].name}", type_.params[place]) for place in chosen]
+        params += [Var(f"d_{params[index].name}", type_.params[index]) for index in chosen]
     main = Function(tuple(params), Call(asked, tuple(params)))
     return Differentiate(keep_rules)(infer_types(typed.with_function("main", main)))
 

@@ -135,8 +135,8 @@ class Forward:
         made = self._made[name] = self.names.new(f"{name}_pushforward")
         function = self.source[name]
         extra: list[Var] = []
-        for place in self.activity.active_params(name):
-            param = function.params[place]
+        for index in self.activity.active_params(name):
+            param = function.params[index]
             tangent = parameter(f"d_{param.name}", self.types.field_adjoint(type_of(param)))
             extra.append(tangent)
             self.tangents[param] = self._expanded(tangent)
@@ -241,8 +241,8 @@ class Forward:
         data, result = self.types.data(type_), self.types.field_adjoint(type_)
         fields = self.types.constructor_fields_of(data, constructor.name, result)
         made = [
-            self.values.value(tangents[place], call.arguments[place], wanted)
-            for place, wanted in fields.items()
+            self.values.value(tangents[index], call.arguments[index], wanted)
+            for index, wanted in fields.items()
         ]
         return constructed(data.constructors[constructor.name], made, result)
 
@@ -263,12 +263,12 @@ class Forward:
 
     def _call(self, var: Var, call: Call, name: str, out: list[Binding]) -> Going:
         active = self.activity.active_params(name)
-        changes = any(call.arguments[place] in self.tangents for place in active)
+        changes = any(call.arguments[index] in self.tangents for index in active)
         if not changes and name not in self.activity.with_cells:
             out.append((var, call))
             return None
         made: str = yield self.function(name)
-        given = [call.arguments[place] for place in active]
+        given = [call.arguments[index] for index in active]
         tangents = [self._value(self.tangents.get(argument), argument) for argument in given]
         result = type_of(var)
         type_ = TupleType((result, self.types.field_adjoint(result)))
@@ -338,10 +338,10 @@ class Forward:
             return
         types = self.types.constructor_fields(constructor, type_)
         fields = self.types.constructor_fields_of(data, constructor.name, type_of(tangent))
-        bound = [variable(f"d{place}", wanted) for place, wanted in fields.items()]
+        bound = [variable(f"d{index}", wanted) for index, wanted in fields.items()]
         zeros = [
-            self.values.zero(wanted, matched_value(pattern.patterns[place], types[place]))
-            for place, wanted in fields.items()
+            self.values.zero(wanted, matched_value(pattern.patterns[index], types[index]))
+            for index, wanted in fields.items()
         ]
         whole = matched(
             tangent,
@@ -353,9 +353,9 @@ class Forward:
         )
         var = variable(f"d_{constructor.name}", type_of(whole))
         out.append((var, whole))
-        for place, part in zip(fields, unpacked(var, len(fields)), strict=True):
+        for index, part in zip(fields, unpacked(var, len(fields)), strict=True):
             expanded = self._expanded(part)
-            self._pattern(pattern.patterns[place], types[place], expanded, out)
+            self._pattern(pattern.patterns[index], types[index], expanded, out)
 
 
 def _chosen(node: If | Match, patterns: list[Pattern | None], blocks: list[Expr]) -> Expr:

@@ -143,7 +143,7 @@ def _request(module: Module, name: str) -> _Request:
     value, arguments, given = (values.get(part, part) for part in body.arguments)
     assert isinstance(arguments, Tuple) and isinstance(given, Tuple)
     attributes = attributes_of(body)
-    chosen = (arguments.fields[place] for place in attributes.wrt)
+    chosen = (arguments.fields[index] for index in attributes.wrt)
     return _Request(
         name,
         function,

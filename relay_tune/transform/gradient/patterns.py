@@ -88,8 +88,8 @@ def _constructor_adjoint(
     data, result = types.data(type_), types.field_adjoint(type_)
     name = pattern.constructor.name
     made = [
-        values.value(found[place], matched_value(*pairs[place]), wanted)
-        for place, wanted in types.constructor_fields_of(data, name, result).items()
+        values.value(found[index], matched_value(*pairs[index]), wanted)
+        for index, wanted in types.constructor_fields_of(data, name, result).items()
     ]
     return constructed(data.constructors[name], made, result)
 

@@ -221,8 +221,8 @@ class _Requests:
 
         def named(target: TypedTarget, wrt: tuple[int, ...]) -> str:
             count = len(target.target.captured)
-            places = tuple(place + count for place in wrt)
-            return self._function(target.target, target.type, places, "adjoint", node)
+            indices = tuple(index + count for index in wrt)
+            return self._function(target.target, target.type, indices, "adjoint", node)
 
         return named
 
@@ -237,12 +237,12 @@ class _Requests:
     ) -> Expr:
         """The derivative as a value."""
         count = len(target.captured)
-        wrt = tuple(place + count for place in chosen)
+        wrt = tuple(index + count for index in chosen)
         made = self._function(target, type_, wrt, mode, node)
         if not count:
             return GlobalVar(made, span=node.span)
         wanted = _parameter_types(type_, chosen, mode)
-        params = tuple(Var(f"p{place}", part) for place, part in enumerate(wanted))
+        params = tuple(Var(f"p{index}", part) for index, part in enumerate(wanted))
         closure = Function(params, Call(GlobalVar(made), (*target.captured, *params)))
         self._closures[closure] = Target(made, target.captured)
         return closure
@@ -257,12 +257,12 @@ class _Requests:
         name = self._made[key] = self.names.new(f"{target.name}_{ENDINGS[mode]}")
         captured = tuple(Var(var.name, type_of(var)) for var in target.captured)
         source = self.functions.get(target.name, self.source.get(target.name))
-        names = [f"p{place}" for place in range(len(type_.params))]
+        names = [f"p{index}" for index in range(len(type_.params))]
         if source is not None and len(source.params) == len(captured) + len(names):
             names = [param.name for param in source.params[len(captured) :]]
         params = [Var(each, part) for each, part in zip(names, type_.params, strict=True)]
-        extra = _extra_types(type_, tuple(place - len(captured) for place in wrt), mode)
-        given = [Var(f"d{place}", part) for place, part in enumerate(extra)]
+        extra = _extra_types(type_, tuple(index - len(captured) for index in wrt), mode)
+        given = [Var(f"d{index}", part) for index, part in enumerate(extra)]
         arguments = (*captured, *params)
         value = Call(GlobalVar(target.name), arguments, span=node.span)
         operator = find_operator("derivative")
@@ -290,7 +290,7 @@ class _Requests:
         """A function that calls the function that it is given."""
         name = self.names.new(f"{owner}_call")
         function = Var("f", type_)
-        params = tuple(Var(f"p{place}", part) for place, part in enumerate(type_.params))
+        params = tuple(Var(f"p{index}", part) for index, part in enumerate(type_.params))
         body = Call(function, params)
         self.functions[name] = Function((function, *params), body, type_.result)
         return name
@@ -311,7 +311,7 @@ def _extra_types(type_: FuncType, chosen: tuple[int, ...], mode: str) -> tuple[T
         case "adjoint":
             return (type_.result,)
         case "tangent":
-            return tuple(type_.params[place] for place in chosen)
+            return tuple(type_.params[index] for index in chosen)
         case _:
             return ()
 

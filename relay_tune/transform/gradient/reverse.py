@@ -185,9 +185,9 @@ class Reverse:
         self, code: BlockCode, name: str, arguments: Sequence[Expr], tape: Expr, given: Expr
     ) -> None:
         """Call the backward function of `name`: the adjoints of the arguments that change."""
-        places = self.known.activity.active_params(name)
-        active = [arguments[place] for place in places]
-        params = [self.source[name].params[place] for place in places]
+        indices = self.known.activity.active_params(name)
+        active = [arguments[index] for index in indices]
+        params = [self.source[name].params[index] for index in indices]
         split = self._split[name]
         backward = function_call(split.backward, (tape, given), self._returned(params))
         whole = code.bound(f"d_{name}", backward, self._returned(active))
@@ -214,7 +214,7 @@ class Reverse:
         result = type_of(function.body)
         adjoint = parameter("d", self.known.types.field_adjoint(result))
         swept: Swept = yield self.block(name, function.body, self._of_result(adjoint))
-        active = [function.params[place] for place in self.known.activity.active_params(name)]
+        active = [function.params[index] for index in self.known.activity.active_params(name)]
         returned = [self.known.values.value(swept.adjoints.get(var), var) for var in active]
         code = let_block(swept.backward, packed(returned) if returned else tuple_of(()))
         available = {*function.params, *(var for var, _ in swept.bindings)}
@@ -236,7 +236,7 @@ class Reverse:
     ) -> None:
         """Write the two functions."""
         tape = tuple_of(saved) if len(saved) != 1 else saved[0]
-        self.known.tapes.settle(split.tape, type_of(tape))
+        self.known.tapes.define(split.tape, type_of(tape))
         forward = swept.block(tuple_of((swept.result, tape)))
         params = tuple(parameter(each.name, type_of(each)) for each in function.params)
         changed: dict[Expr, Expr] = dict(zip(function.params, params, strict=True))
@@ -248,6 +248,6 @@ class Reverse:
             body = substituted(code, {saved[0]: taken})
         else:
             new = {var: renamed(var) for var in saved}
-            named = [(var, field_of(taken, place)) for place, var in enumerate(new.values())]
+            named = [(var, field_of(taken, index)) for index, var in enumerate(new.values())]
             body = let_block(named, substituted(code, dict(new.items())))
         self.functions[split.backward] = Function((taken, adjoint), body, span=function.span)

@@ -71,9 +71,9 @@ class RuledFunction:
 
     @property
     def differentiable(self) -> tuple[int, ...]:
-        """The places of the parameters with adjoints."""
+        """The indices of the parameters with adjoints."""
         params = list(enumerate(self.function.params))[self.captured :]
-        return tuple(place for place, param in params if is_differentiable(type_of(param)))
+        return tuple(index for index, param in params if is_differentiable(type_of(param)))
 
     def written(self) -> Expr:
         """The value, as a call of what the operators for rules give."""
@@ -85,8 +85,8 @@ class RuledFunction:
             parts = fresh_copy(Function(own, self.forward)), fresh_copy(Function(left, back))
             found = _required(find_operator("custom_vjp"))(found, *parts)
         if self.tangent is not None:
-            places = [place - self.captured for place in self.differentiable]
-            changes = tuple(Var(f"d_{own[n].name}", type_of(own[n])) for n in places)
+            indices = [index - self.captured for index in self.differentiable]
+            changes = tuple(Var(f"d_{own[n].name}", type_of(own[n])) for n in indices)
             first = self.tangent.arguments[: len(self.tangent.arguments) - len(changes)]
             call = replace(self.tangent, arguments=(*first, *changes))
             rule = fresh_copy(Function((*own, *changes), call))
@@ -99,9 +99,9 @@ class RuledFunction:
 
     def require_constant(self, active: Iterable[int], types: AdjointTypes) -> None:
         """BuildError where captured variables change, for which the rule has no adjoints."""
-        for place in active:
-            if place < self.captured:
-                raise self._refusal(self.function.params[place], "changes")
+        for index in active:
+            if index < self.captured:
+                raise self._refusal(self.function.params[index], "changes")
         for param in self.function.params[: self.captured]:
             if holds_cells(type_of(param), types):
                 raise self._refusal(param, "holds a cell")

@@ -36,9 +36,9 @@ def sweep_ruled_call(
     given = code.of.user.given(adjoint, var)
     backward = rule.called(rule.backward, call.arguments, (tape, given))
     whole = code.bound(f"d_{rule.name}", backward)
-    for place, part in zip(rule.differentiable, _adjoints(rule, whole), strict=True):
-        if code.of.activity.is_active(call.arguments[place]):
-            code.contribute(call.arguments[place], code.of.user.taken(part))
+    for index, part in zip(rule.differentiable, _adjoints(rule, whole), strict=True):
+        if code.of.activity.is_active(call.arguments[index]):
+            code.contribute(call.arguments[index], code.of.user.taken(part))
 
 
 def carry_through(
@@ -53,7 +53,7 @@ def carry_through(
     if rule.tangent is None or all(each is None for each in tangents):
         out.append((var, call))
         return None
-    changes = [user.given(tangents[place], call.arguments[place]) for place in rule.differentiable]
+    changes = [user.given(tangents[index], call.arguments[index]) for index in rule.differentiable]
     tangent = rule.called(rule.tangent, call.arguments, changes)
     both = variable(f"{var.name}_both", type_of(tangent))
     out.append((both, tangent))
@@ -74,8 +74,8 @@ def _name_result(var: Var, value: Expr, out: list[Binding]) -> None:
 
 def _adjoints(rule: RuledFunction, whole: Expr) -> tuple[Expr, ...]:
     """What the backward function returns: the only adjoint itself, or a tuple of them."""
-    places, type_ = rule.differentiable, type_of(whole)
-    if len(places) == 1 and type_ == type_of(rule.function.params[places[0]]):
+    indices, type_ = rule.differentiable, type_of(whole)
+    if len(indices) == 1 and type_ == type_of(rule.function.params[indices[0]]):
         return (whole,)
     assert isinstance(type_, TupleType)
-    return tuple(field_of(whole, place) for place in range(len(type_.fields)))
+    return tuple(field_of(whole, index) for index in range(len(type_.fields)))

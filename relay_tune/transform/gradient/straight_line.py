@@ -67,22 +67,22 @@ def _constructor(code: BlockCode, call: Call, constructor: Constructor, adjoint:
         return
     assert isinstance(adjoint, Expr)
     fields = code.of.types.constructor_fields_of(data, constructor.name, type_of(adjoint))
-    wanted = [place for place in fields if is_active(call.arguments[place])]
+    wanted = [index for index in fields if is_active(call.arguments[index])]
     if not wanted:
         return
-    bound = {place: variable(f"d{place}", fields[place]) for place in wanted}
-    zeros = [code.of.values.zero(fields[place], call.arguments[place]) for place in wanted]
+    bound = {index: variable(f"d{index}", fields[index]) for index in wanted}
+    zeros = [code.of.values.zero(fields[index], call.arguments[index]) for index in wanted]
     pattern = fields_pattern(
-        data.constructors[constructor.name], [bound.get(place) for place in fields]
+        data.constructors[constructor.name], [bound.get(index) for index in fields]
     )
     taken = matched(
         adjoint,
         (
-            (pattern, packed([bound[place] for place in wanted])),
+            (pattern, packed([bound[index] for index in wanted])),
             (fields_pattern(data.zero, ()), packed(zeros)),
         ),
         complete=len(data.constructors) == 1,
     )
     whole = code.bound(f"d_{constructor.name}", taken)
-    for place, part in zip(wanted, unpacked(whole, len(wanted)), strict=True):
-        code.contribute(call.arguments[place], part)
+    for index, part in zip(wanted, unpacked(whole, len(wanted)), strict=True):
+        code.contribute(call.arguments[index], part)

@@ -26,15 +26,15 @@ class Tapes:
 
     names: Names
     types: dict[str, TypeData] = field(default_factory=dict)
-    _settled: dict[Type, Type] = field(default_factory=dict)
+    _defined: dict[Type, Type] = field(default_factory=dict)
 
     def new_type(self, function: str) -> Type:
         """A name for the type of a function's tape."""
         return GlobalTypeVar(f"tape of @{function}")
 
-    def settle(self, name: Type, type_: Type) -> None:
-        """Say what a function's tape is."""
-        self._settled[name] = type_
+    def define(self, name: Type, type_: Type) -> None:
+        """Record the type of a function's tape."""
+        self._defined[name] = type_
 
     def branches(
         self, function: str, titles: Sequence[str], saved: Sequence[Sequence[Type]]
@@ -84,7 +84,7 @@ class Tapes:
         def leaf(part: Type) -> Type:
             if part in inside:
                 return UNIT  # a function that calls itself whatever happens
-            found = self._settled.get(part)
+            found = self._defined.get(part)
             if found is None:
                 return part
             # Names of sizes are those of the function, of which there may be several calls here.

@@ -76,7 +76,7 @@ def _shared_between_blocks(root: Expr) -> set[Expr]:
 
 
 def _ordered_with(root: Expr, chosen: set[Expr]) -> set[Expr]:
-    """What must be bound beside `chosen`, since binding those moves effects to an earlier place."""
+    """What must be bound beside `chosen`, since binding those moves effects to an earlier point."""
     effects = {node for node in post_order(root) if may_have_effect(node)}
     if not effects & chosen:
         return set()

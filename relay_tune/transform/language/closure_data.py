@@ -138,7 +138,7 @@ class ClosureData:
 
     def parameters(self, arrow: _Arrow) -> tuple[Var, ...]:
         """New variables for a closure and what it is applied to."""
-        names = (ascii_lowercase[place % 26] for place in range(len(arrow.params)))
+        names = (ascii_lowercase[index % 26] for index in range(len(arrow.params)))
         return Var("f", arrow.header), *map(Var, names, arrow.params)
 
     def type(self, type_: Type) -> Type:
@@ -168,7 +168,7 @@ class ClosureData:
         return constructor, captured
 
     def add_body(self, function: Function) -> GlobalVar:
-        """A function of the module for what applying a closure does in several places."""
+        """A function of the module for what applying a closure does at several points."""
         name = self._new_body()
         self._bodies[name] = function
         return GlobalVar(name)

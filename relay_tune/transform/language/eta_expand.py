@@ -82,7 +82,7 @@ def closure_of(value: Expr) -> Expr:
     renamed: dict[Type, Type] = dict(zip(type_.type_params, variables, strict=True))
     types = [substitute_vars(part, renamed) for part in (*type_.params, type_.result)]
     params = tuple(
-        Var(ascii_lowercase[place % 26], param) for place, param in enumerate(types[:-1])
+        Var(ascii_lowercase[index % 26], param) for index, param in enumerate(types[:-1])
     )
     call = Call(replace(value, type=None), params, None, variables)
     return Function(params, call, types[-1], variables)

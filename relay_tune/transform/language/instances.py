@@ -36,7 +36,11 @@ from relay_tune.ir.trampoline import Recursive, run
 from relay_tune.ir.traversal import map_pattern_vars
 from relay_tune.ir.types import UNIT, FuncType, RefType, TupleType, Type
 from relay_tune.quick_dataclass import dataclass
-from relay_tune.transform.language.polymorphism import is_polymorphic, settled, type_arguments
+from relay_tune.transform.language.polymorphism import (
+    is_polymorphic,
+    type_arguments,
+    with_unit_defaults,
+)
 from relay_tune.typing.type_terms import substitute_vars
 from relay_tune.typing.type_text import type_text
 
@@ -113,7 +117,7 @@ class InstanceCopy:
         if not is_polymorphic(node.type) or isinstance(node, Operator):
             wanted = None
         else:
-            wanted = settled(self._type(node) if wanted is None else wanted)
+            wanted = with_unit_defaults(self._type(node) if wanted is None else wanted)
         key = (node, wanted)
         if key not in self._done:
             self._done[key] = yield self._build(node, wanted)
@@ -224,7 +228,7 @@ class InstanceCopy:
             if len(copies) > 1:
                 raise _no_instance(let.var)
             if not copies:
-                copies[settled(self._type(let.var))] = Var(let.var.name)
+                copies[with_unit_defaults(self._type(let.var))] = Var(let.var.name)
         needed = list(copies.items())
         for used_as, var in reversed(needed):
             value = yield self._copy(let.value, used_as)
@@ -269,16 +273,16 @@ class InstanceCopy:
 
     def _use(self, var: Var, wanted: Type | None) -> Var:
         """The copy of a variable, where it is bound or around there."""
-        place: InstanceCopy | None = self
-        while place is not None:
-            if var in place._variables:
+        scope: InstanceCopy | None = self
+        while scope is not None:
+            if var in scope._variables:
                 if wanted is not None:
                     raise _no_instance(var)
-                return place._variables[var]
-            if var in place._copies and wanted is not None:
-                copies = place._copies[var]
+                return scope._variables[var]
+            if var in scope._copies and wanted is not None:
+                copies = scope._copies[var]
                 return copies.setdefault(wanted, Var(var.name, span=var.span))
-            place = place._outer
+            scope = scope._outer
         return var
 
     # types
@@ -304,7 +308,7 @@ def _instance_of(node: Expr, wanted: Type | None) -> Instance:
 
 def _closure_of(constructor: Constructor, wanted: FuncType) -> Function:
     """A function of concrete types that calls a constructor."""
-    params = tuple(Var(f"p{place}", type_) for place, type_ in enumerate(wanted.params))
+    params = tuple(Var(f"p{index}", type_) for index, type_ in enumerate(wanted.params))
     return Function(params, Call(constructor, params), wanted.result)
 
 

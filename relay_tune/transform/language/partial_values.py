@@ -36,7 +36,7 @@ class PartialValue:
     Attributes:
         known: what is known of it; None for nothing.
         expr: the name or constant that it has in the residual program, None until it needs one.
-        binding: the place in the residual program where it can be given a name.
+        binding: the point of the residual program where it can be given a name.
     """
 
     known: Known | None = None
@@ -116,7 +116,7 @@ class Residual:
         return PartialValue(expr=binding.var)
 
     def reserve(self, known: Known, name: str = "v") -> PartialValue:
-        """A known value, with a place for the expression that makes it if one is needed."""
+        """A known value with a reserved binding for its expression, used on demand."""
         binding = ResidualLet(Var(name))
         self.bindings.append(binding)
         return PartialValue(known, None, binding)
@@ -190,7 +190,7 @@ def _match_all(
 
 
 def agreeing(stores: list[Store]) -> Store:
-    """What all stores say alike, for the place where branches meet."""
+    """The entries on which all stores agree, for the join of branches."""
     first, *others = stores
     return {
         cell: value

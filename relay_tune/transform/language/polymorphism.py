@@ -46,14 +46,14 @@ def refuse_data_with_functions(module: Module, form: str) -> None:
                 )
 
 
-def settled(type_: Type) -> Type:
-    """A type without type parameters; those that nothing has decided stand for the unit type."""
+def with_unit_defaults(type_: Type) -> Type:
+    """A type without type parameters; undecided ones default to the unit type."""
     match type_:
         case FuncType():
             body = instance(type_, (UNIT,) * len(type_.type_params))
-            return FuncType(body.params, settled(body.result))
+            return FuncType(body.params, with_unit_defaults(body.result))
         case TupleType():
-            return TupleType(tuple(map(settled, type_.fields)))
+            return TupleType(tuple(map(with_unit_defaults, type_.fields)))
         case _:
             return type_
 
@@ -70,7 +70,7 @@ def type_arguments(function: FuncType, used_as: FuncType) -> tuple[Type, ...]:
 
 
 def _correspondences(pattern: Type, type_: Type) -> Iterator[tuple[TypeVar, Type]]:
-    """The type variables in a type, with what stands in their places in another one."""
+    """The type variables in a type, with their counterparts in another one."""
     stack = [(pattern, type_)]
     while stack:
         left, right = stack.pop()

@@ -29,7 +29,7 @@ class QuantizableLayer:
         name: unique in its network; the node's name where the model gives one.
         operator: what the calls are of.
         weight: the weight that they share.
-        calls: the layer at each place where it is applied.
+        calls: the layer at each of its applications.
         reason: why it has to stay in float32; None where it has not.
     """
 

@@ -119,12 +119,12 @@ class _Origins:
         root, path = self.of(value)
         pending: list[tuple[Pattern, _Path]] = [(pattern, path)]
         while pending:
-            part, place = pending.pop()
+            part, steps = pending.pop()
             match part:
                 case VarPattern():
-                    self._known[part.var] = root, place
+                    self._known[part.var] = root, steps
                 case TuplePattern():
-                    pending += ((p, (*place, i)) for i, p in enumerate(part.patterns))
+                    pending += ((p, (*steps, i)) for i, p in enumerate(part.patterns))
                 case ConstructorPattern():
                     name = part.constructor.name
-                    pending += ((p, (*place, (name, i))) for i, p in enumerate(part.patterns))
+                    pending += ((p, (*steps, (name, i))) for i, p in enumerate(part.patterns))

@@ -175,7 +175,7 @@ class _Rewriting:
             assert isinstance(slot, tuple)
             fields = (self._tensor(part, field_of(node, i)) for i, part in enumerate(slot))
             return tuple_of(fields)
-        key = _place(node)
+        key = _access_path(node)
         if key not in self._tensors:
             self._tensors[key] = rope.tensor(node)
         return self._tensors[key]
@@ -194,7 +194,7 @@ class _Rewriting:
         return let_block(bindings, self._tensor(slot, body))
 
 
-def _place(node: Expr) -> tuple[object, ...]:
+def _access_path(node: Expr) -> tuple[object, ...]:
     """What tells a value from others: where it lies in which tuple."""
     indices: list[object] = []
     while isinstance(node, TupleGetItem):

@@ -103,11 +103,11 @@ class Rope:
         """The functions that sum."""
         return {self.collect: self._collecting(), self.total: self._totalling()}
 
-    def _made(self, place: int, *fields: Expr) -> Expr:
-        return constructed(self.definition.constructors[place], fields, self.type)
+    def _made(self, index: int, *fields: Expr) -> Expr:
+        return constructed(self.definition.constructors[index], fields, self.type)
 
-    def _is_made(self, expr: Expr, place: int) -> bool:
-        return isinstance(expr, Call) and expr.callee is self.definition.constructors[place]
+    def _is_made(self, expr: Expr, index: int) -> bool:
+        return isinstance(expr, Call) and expr.callee is self.definition.constructors[index]
 
     def _collected(self, rope: Expr, before: Sequence[Expr]) -> Expr:
         types = self._whole_types()
@@ -122,10 +122,10 @@ class Rope:
         """Matrices with the rows of a collection behind them, and those of its parts in order."""
         types = self._whole_types()
         rope = parameter("rows", self.type)
-        before = [parameter(f"before{place}", type_) for place, type_ in enumerate(types)]
+        before = [parameter(f"before{index}", type_) for index, type_ in enumerate(types)]
         none, term, both = self.definition.constructors
-        new = [variable(f"row{place}", type_) for place, type_ in enumerate(self.form[1])]
-        more = [variable(f"more{place}", type_) for place, type_ in enumerate(types)]
+        new = [variable(f"row{index}", type_) for index, type_ in enumerate(self.form[1])]
+        more = [variable(f"more{index}", type_) for index, type_ in enumerate(types)]
         appended = [_appended(one, other) for one, other in zip(before, new, strict=True)]
         rest, left, right = (variable(name, self.type) for name in ("rest", "left", "right"))
         first = self._collected(left, before)

@@ -55,7 +55,7 @@ class Ordered:
         parts = [_block(self.data, self.axis, each) for each in self.blocks]
         return call("concatenate", tuple_of(parts), axis=self.axis)
 
-    def place(self, begin: int, end: int) -> Range | None:
+    def range_in_data(self, begin: int, end: int) -> Range | None:
         """Where a part of the tensor is in `data`; None if it is in several blocks."""
         first = 0
         for low, high in self.blocks:
@@ -174,10 +174,10 @@ class _Orders:
         """A slice of one block."""
         order = self._ordered.get(node.arguments[0]) if node.arguments else None
         box = None if order is None or slice_call(node) is None else slice_box(node)
-        place = None if order is None or box is None else order.place(*box[order.axis])
-        if order is None or box is None or place is None:
+        found = None if order is None or box is None else order.range_in_data(*box[order.axis])
+        if order is None or box is None or found is None:
             return None
-        ranges = [place if axis == order.axis else pair for axis, pair in enumerate(box)]
+        ranges = [found if axis == order.axis else pair for axis, pair in enumerate(box)]
         begins, ends = zip(*ranges, strict=True)
         return slice_of(order.data, begins, ends)
 
@@ -244,12 +244,12 @@ def _in_order(node: Expr, blocks: Sequence[Range], axis: int = 1) -> Ordered:
     Parts of a concatenation are put together anew where blocks begin with parts.
     """
     starts = [0, *accumulate(end - begin for begin, end in blocks)]
-    places = dict(zip(blocks, pairwise(starts), strict=True))
+    ranges = dict(zip(blocks, pairwise(starts), strict=True))
     joined = Joined.of(node)
     parts: list[Expr] = []
     for block in sorted(blocks):
-        inside = None if joined is None or joined.axis != axis else joined.between(*places[block])
-        parts += [_block(node, axis, places[block])] if inside is None else inside
+        inside = None if joined is None or joined.axis != axis else joined.between(*ranges[block])
+        parts += [_block(node, axis, ranges[block])] if inside is None else inside
     return Ordered(call("concatenate", tuple_of(parts), axis=axis), axis, tuple(blocks))
 
 
