@@ -2,7 +2,7 @@
 
     nn.matmul(%d, %x, transpose_a=True)            the outer products of equal rows of d and x
     sum(%d, axis=0)                                the rows of d
-    scatter_nd(zeros(..), %i, %d, mode="add")      the rows of d, each at its place in zeros
+    scatter_nd(zeros(..), %i, %d, mode="add")      the rows of d, each at its index in zeros
 
 Such sums can be added by putting the rows of one behind those of the other. With them stand the
 tensors that have no rows at all, zeros, and the operators that add two sums.
@@ -110,7 +110,7 @@ def _sum(call_: Call) -> RowSum | None:
 
 
 def _scattered(call_: Call) -> RowSum | None:
-    """Rows at places along the first axis of zeros: the places, a column, and the rows."""
+    """Rows at indices along the first axis of zeros: the indices, a column, and the rows."""
     zeros, positions, rows = call_.arguments
     numbers, shape = static_shape(positions) or (), static_shape(call_) or ()
     if attributes_of(call_).mode != "add" or not is_zero(zeros) or numbers[0] != 1:

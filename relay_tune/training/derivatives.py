@@ -29,7 +29,7 @@ Program = Module | RelayFunction | Function
 """Programs to differentiate: a module's @main, a Python function under @relay, a function."""
 
 Chosen = int | str | Iterable[int | str] | None
-"""Parameters by place or name, or constants by name (`rt.training.parameters_of`); None: all
+"""Parameters by index or name, or constants by name (`rt.training.parameters_of`); None: all
 parameters."""
 
 
@@ -40,8 +40,8 @@ def value_and_grad(program: Program, wrt: Chosen = None) -> Module:
     Constants that are named become parameters, behind the others. Raises InputError for a name
     that there is not, RelayError where something has no derivative.
     """
-    module, places = _opened(program, wrt)
-    return differentiated(module, wrt=places, keep_rules=True)
+    module, indices = _opened(program, wrt)
+    return differentiated(module, wrt=indices, keep_rules=True)
 
 
 @in_programs("grad", fields=(1,))
@@ -59,8 +59,8 @@ def vjp(program: Program, wrt: Chosen = None) -> Module:
 
     It is the product of a vector with the Jacobian of the program.
     """
-    module, places = _opened(program, wrt)
-    return differentiated(module, wrt=places, mode="adjoint", keep_rules=True)
+    module, indices = _opened(program, wrt)
+    return differentiated(module, wrt=indices, mode="adjoint", keep_rules=True)
 
 
 @in_programs("jvp")
@@ -69,8 +69,8 @@ def jvp(program: Program, wrt: Chosen = None) -> Module:
 
     It returns (result, tangent of the result): the product of the Jacobian with a vector.
     """
-    module, places = _opened(program, wrt)
-    return differentiated(module, wrt=places, mode="tangent", keep_rules=True)
+    module, indices = _opened(program, wrt)
+    return differentiated(module, wrt=indices, mode="tangent", keep_rules=True)
 
 
 @in_programs("grad", "jvp", fields=(1, 1))
@@ -80,9 +80,9 @@ def hessian_vector(program: Program, wrt: Chosen = None) -> Module:
     The Hessian H is that of a number: forward mode of reverse mode (B. Pearlmutter, "Fast Exact
     Multiplication by the Hessian", 1994, section 3).
     """
-    module, places = _opened(program, wrt)
-    slopes = grad(module, places)
-    changed = differentiated(slopes, wrt=places, mode="tangent", keep_rules=True)
+    module, indices = _opened(program, wrt)
+    slopes = grad(module, indices)
+    changed = differentiated(slopes, wrt=indices, mode="tangent", keep_rules=True)
     main = changed.main
     return infer_types(
         changed.with_function("main", _of_new_type(with_body(main, TupleGetItem(main.body, 1))))

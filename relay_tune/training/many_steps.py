@@ -149,7 +149,7 @@ def _function(loop: _Loop) -> Function:
     state = [inputs[name] for name in loop.state]
     result = _variable("result", loop.result)
     loss, *new = (
-        TupleGetItem(result, place, type=type_) for place, type_ in enumerate(loop.result.fields)
+        TupleGetItem(result, index, type=type_) for index, type_ in enumerate(loop.result.fields)
     )
     more = call("concatenate", Tuple((losses, call("reshape", loss, newshape=(1,)))), axis=0)
     data = [inputs[name] for name in loop.data]

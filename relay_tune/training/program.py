@@ -201,7 +201,7 @@ def _with_statistics(body: Expr, output: Var, loss: Expr, statistics: Sequence[S
     if not statistics:
         return Let(output, body, loss)
     results = Var("results")
-    values: list[Expr] = [TupleGetItem(results, 1 + place) for place in range(len(statistics))]
+    values: list[Expr] = [TupleGetItem(results, 1 + index) for index in range(len(statistics))]
     together = _at_end(body, lambda end: Tuple((end, *(each.value for each in statistics))))
     return Let(results, together, Let(output, TupleGetItem(results, 0), Tuple((loss, *values))))
 
@@ -272,7 +272,7 @@ def _fields(value: TupleGetItem) -> list[Expr]:
     """The fields of a tuple; a value that is no tuple alone."""
     if not isinstance(value.type, TupleType):
         return [value]
-    return [TupleGetItem(value, place, type=each) for place, each in enumerate(value.type.fields)]
+    return [TupleGetItem(value, index, type=each) for index, each in enumerate(value.type.fields)]
 
 
 def _seed(values: Type, statistics: Sequence[Var]) -> list[Expr]:
@@ -289,7 +289,7 @@ def _gradients(result: Var, type_: TupleType) -> list[Expr]:
     each = type_.fields[1]
     assert isinstance(each, TupleType)
     all_ = TupleGetItem(result, 1, type=each)
-    return [TupleGetItem(all_, place, type=part) for place, part in enumerate(each.fields)]
+    return [TupleGetItem(all_, index, type=part) for index, part in enumerate(each.fields)]
 
 
 def _wide(value: Expr) -> Expr:

@@ -29,7 +29,7 @@ DROPPING: OperatorTable[str] = OperatorTable({"nn.dropout": "training"})
 """The operators that drop elements in training, and the attribute that says so."""
 
 KEYS: OperatorTable[int] = OperatorTable({"random.uniform": 1, "random.normal": 1})
-"""The operators that draw random numbers, and the place of their key."""
+"""The operators that draw random numbers, and the index of their key among the arguments."""
 
 STREAM = 1 << 32
 """What the number of a step is multiplied by in keys."""
@@ -45,7 +45,7 @@ def with_numbered_keys(module: Module, number: Var, seed: int | None) -> Module:
 
     Raises InputError where a seed is given, but nothing is random.
     """
-    places = count(1)
+    seeds = count(1)
 
     def dropping(node: Expr) -> Expr:
         training = DROPPING.rule_of(node)
@@ -53,18 +53,18 @@ def with_numbered_keys(module: Module, number: Var, seed: int | None) -> Module:
             return node
         attributes = attributes_of(node)
         if seed is not None and not getattr(attributes, training):
-            attributes = replace(attributes, **{training: True}, seed=next(places))
+            attributes = replace(attributes, **{training: True}, seed=next(seeds))
         return expanded(replace(node, attributes=attributes))
 
     def numbered(node: Expr) -> Expr:
-        place = KEYS.rule_of(node)
-        if place is None or not isinstance(node, Call):
+        position = KEYS.rule_of(node)
+        if position is None or not isinstance(node, Call):
             return node
-        key = node.arguments[place]
+        key = node.arguments[position]
         if not isinstance(key, Constant):
             return node
         arguments = list(node.arguments)
-        arguments[place] = _of_step(key, number, seed)
+        arguments[position] = _of_step(key, number, seed)
         return replace(node, arguments=tuple(arguments))
 
     drawing = rewrite(module.main.body, dropping)

@@ -1,4 +1,4 @@
-"""What names of operators say of samples: attributes of sizes and places, and lines of axes."""
+"""What names of operators say of samples: attributes of sizes and positions, and lines of axes."""
 
 from __future__ import annotations
 

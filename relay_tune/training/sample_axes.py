@@ -124,7 +124,7 @@ def _divides(whole: Tensor, part: Tensor, parts: int) -> bool:
 
 
 def _values(body: Scalar) -> Iterator[Scalar]:
-    """The nodes of a computation, without those that compute places.
+    """The nodes of a computation, without those that compute indices.
 
     A sum over one element is this one.
     """
@@ -230,21 +230,21 @@ class _Finder:
     ) -> None:
         """CoupledError unless the sample is all that depends on its number."""
         spread = self.known[load.tensor]
-        places = [place for place, form in enumerate(indices) if counted.depends(form)]
-        if spread is None and len(places) == 1:
-            (place,) = places
-            form = indices[place]
+        axes = [axis for axis, form in enumerate(indices) if counted.depends(form)]
+        if spread is None and len(axes) == 1:
+            (axis,) = axes
+            form = indices[axis]
             assert form is not None
-            spread = Samples(place, form.coefficient(counted.sample))
-            is_whole = load.tensor.shape[place] % (self.samples * spread.each) == 0
+            spread = Samples(axis, form.coefficient(counted.sample))
+            is_whole = load.tensor.shape[axis] % (self.samples * spread.each) == 0
             if not is_whole or not isinstance(load.tensor, Input):
                 raise CoupledError
             if self.along.setdefault(load.tensor, spread) != spread:
                 raise CoupledError
         if isinstance(spread, Samples):
-            if places != [spread.axis] or not counted.counts(indices[places[0]], spread.each):
+            if axes != [spread.axis] or not counted.counts(indices[axes[0]], spread.each):
                 raise CoupledError
-        elif places:
+        elif axes:
             raise CoupledError
 
     def _total(self, body: Scalar) -> Total:

@@ -49,7 +49,7 @@ class SampleAxis:
         return found
 
     def _cuts(self, node: Scalar, forms: Sequence[Affine | None]) -> bool:
-        """Whether a node asks if all samples of an outer index lie before a place."""
+        """Whether a node asks if all samples of an outer index lie before a position."""
         if not isinstance(node, Binary) or node.operation not in ("lt", "ge"):
             return False
         left, right = forms
@@ -90,8 +90,8 @@ class SampleAxis:
         least, most = rest.bounds(axis_range)
         if self.depends(rest) or least < 0:
             return None
-        number, place = Axis("number", most // divisor + 1), Axis("place", divisor)
-        return Affine(whole) + _index(number), _index(place)
+        number, offset = Axis("number", most // divisor + 1), Axis("place", divisor)
+        return Affine(whole) + _index(number), _index(offset)
 
     def depends(self, form: Affine | None) -> bool:
         """Whether a form depends on the number of the sample."""

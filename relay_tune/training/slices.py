@@ -212,8 +212,8 @@ class _Slicing:
         spread, *others = (part for each in node.arguments for part in self._spreads[each])
         if axis is None or type_ is None or not isinstance(spread, Samples) or any(others):
             return None
-        place = getattr(attributes_of(node), axis)
-        if place is None or spread.axis == place % len(type_.shape):
+        position = getattr(attributes_of(node), axis)
+        if position is None or spread.axis == position % len(type_.shape):
             return None
         new = recall(node, [self._new[each] for each in node.arguments])
         return new, tuple(spread for _ in _tensors(node.type))
@@ -235,7 +235,7 @@ class _Slicing:
             return new
         if not isinstance(node.type, TupleType):
             return self._slice(new, along[0])
-        fields = [with_types(TupleGetItem(new, place)) for place in range(len(node.type.fields))]
+        fields = [with_types(TupleGetItem(new, index)) for index in range(len(node.type.fields))]
         return tuple_of([self._slice(f, each) for f, each in zip(fields, along, strict=True)])
 
     def _slice(self, value: Expr, samples: Samples | None) -> Expr:

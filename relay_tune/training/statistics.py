@@ -31,8 +31,8 @@ class MovingRule:
     """An operator that normalises by moving statistics, or in training by those of its data.
 
     Attributes:
-        mean, variance: the places of the moving statistics among the arguments.
-        results: the places of those of the data among the results.
+        mean, variance: the argument indices of the moving statistics.
+        results: the result indices of the data's statistics.
         training: the attribute that chooses.
         momentum: the attribute that says how much of the moving statistics is kept.
     """
@@ -152,7 +152,7 @@ def moving_statistics(body: Expr, names: Collection[str]) -> list[Statistic]:
 
 
 def _statistics(node: Call, rule: MovingRule) -> Iterator[Statistic]:
-    mean, variance = (TupleGetItem(node, place) for place in rule.results)
+    mean, variance = (TupleGetItem(node, index) for index in rule.results)
     typed = [_typed(node, each) for each in (mean, variance)]
     values = (typed[0], call("multiply", typed[1], _correction(node, typed[1])))
     for old, value in zip(_moving(node, rule), values, strict=True):

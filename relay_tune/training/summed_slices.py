@@ -146,7 +146,7 @@ class _Loop:
     def function(self, given: Sequence[Var]) -> Function:
         """The function that adds slice i, and those behind it."""
         i = _variable("i", TensorType((), "int64"))
-        sums = [_variable(f"sum_{place}", type_) for place, type_ in enumerate(self.sums)]
+        sums = [_variable(f"sum_{index}", type_) for index, type_ in enumerate(self.sums)]
 
         def more(parts: Sequence[Expr]) -> Expr:
             return self._again(call("add", i, _integer(1)), given, _added(sums, parts))
@@ -182,7 +182,7 @@ def _as_returned(sums: Sequence[Expr]) -> Tuple:
 def _fields(value: Expr) -> list[TupleGetItem]:
     """The fields of a tuple."""
     assert isinstance(value.type, TupleType)
-    return [TupleGetItem(value, place, type=each) for place, each in enumerate(value.type.fields)]
+    return [TupleGetItem(value, index, type=each) for index, each in enumerate(value.type.fields)]
 
 
 def _variable(name: str, type_: Type | None) -> Var:

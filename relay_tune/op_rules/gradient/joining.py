@@ -47,8 +47,8 @@ def _stack(known: Differentiated) -> tuple[Adjoint]:
     axis = attributes_of(known.call).axis % (len(parts[0].shape) + 1)
     return (
         tuple(
-            call("squeeze", part_along(known.tensor, axis, place, 1), axis=(axis,))
-            for place in range(len(parts))
+            call("squeeze", part_along(known.tensor, axis, index, 1), axis=(axis,))
+            for index in range(len(parts))
         ),
     )
 
@@ -62,8 +62,8 @@ def _split(known: Differentiated) -> tuple[Adjoint]:
     joined = [
         each
         if isinstance(each, Expr)
-        else zeros_of(TupleGetItem(known.result, place, type=parts[place]))
-        for place, each in enumerate(known.adjoint)
+        else zeros_of(TupleGetItem(known.result, index, type=parts[index]))
+        for index, each in enumerate(known.adjoint)
     ]
     return (call("concatenate", tuple_of(joined), axis=axis),)
 

@@ -21,7 +21,7 @@ from relay_tune.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class _Positions:
     """The positions that a call writes to, whatever operator it calls.
 
     Attributes:
@@ -33,8 +33,8 @@ class _Places:
     write: Callable[[Expr, Expr, str], Expr]
 
 
-_Rule = Callable[[Differentiated, _Places], tuple[Adjoint, Adjoint] | None]
-"""rule(call, places) -> the adjoints of the data and of the updates."""
+_Rule = Callable[[Differentiated, _Positions], tuple[Adjoint, Adjoint] | None]
+"""rule(call, positions) -> the adjoints of the data and of the updates."""
 
 
 def _scatter_elements(known: Differentiated) -> Sequence[Adjoint] | None:
@@ -48,7 +48,7 @@ def _scatter_elements(known: Differentiated) -> Sequence[Adjoint] | None:
 
     if _shape(indices) != _shape(known.call.arguments[2]):
         return None
-    return _adjoints(known, attributes_of(known.call).reduction, _Places(read, write))
+    return _adjoints(known, attributes_of(known.call).reduction, _Positions(read, write))
 
 
 def _scatter_nd(known: Differentiated) -> Sequence[Adjoint] | None:
@@ -60,30 +60,32 @@ def _scatter_nd(known: Differentiated) -> Sequence[Adjoint] | None:
     def write(tensor: Expr, updates: Expr, reduction: str) -> Expr:
         return call("scatter_nd", tensor, indices, updates, mode=reduction)
 
-    return _adjoints(known, attributes_of(known.call).mode, _Places(read, write))
+    return _adjoints(known, attributes_of(known.call).mode, _Positions(read, write))
 
 
-def _adjoints(known: Differentiated, reduction: str, places: _Places) -> Sequence[Adjoint] | None:
-    found = _BY_REDUCTION[reduction](known, places)
+def _adjoints(
+    known: Differentiated, reduction: str, positions: _Positions
+) -> Sequence[Adjoint] | None:
+    found = _BY_REDUCTION[reduction](known, positions)
     return None if found is None else (found[0], None, found[1])
 
 
-def _of_sum(known: Differentiated, places: _Places) -> tuple[Adjoint, Adjoint]:
-    return known.tensor, places.read(known.tensor)
+def _of_sum(known: Differentiated, positions: _Positions) -> tuple[Adjoint, Adjoint]:
+    return known.tensor, positions.read(known.tensor)
 
 
-def _of_last(known: Differentiated, places: _Places) -> tuple[Adjoint, Adjoint] | None:
+def _of_last(known: Differentiated, positions: _Positions) -> tuple[Adjoint, Adjoint] | None:
     data, _, updates = known.call.arguments
     shape = static_shape(updates)
     if shape is None:
         return None
     numbers = _numbers(shape)
-    last = places.write(_everywhere(-1, data), numbers, "update")
-    rest = places.write(known.tensor, zeros_of(updates), "update")
-    return rest, _where(call("equal", places.read(last), numbers), places.read(known.tensor))
+    last = positions.write(_everywhere(-1, data), numbers, "update")
+    rest = positions.write(known.tensor, zeros_of(updates), "update")
+    return rest, _where(call("equal", positions.read(last), numbers), positions.read(known.tensor))
 
 
-def _of_extreme(known: Differentiated, places: _Places) -> tuple[Adjoint, Adjoint] | None:
+def _of_extreme(known: Differentiated, positions: _Positions) -> tuple[Adjoint, Adjoint] | None:
     data, _, updates = known.call.arguments
     shape = static_shape(updates)
     if shape is None:
@@ -92,15 +94,15 @@ def _of_extreme(known: Differentiated, places: _Places) -> tuple[Adjoint, Adjoin
     is_kept = call("equal", data, known.result)
     none = _everywhere(prod(shape), data)
     before = call("where", is_kept, _everywhere(-1, data), none)
-    reaches = call("equal", updates, places.read(known.result))
-    candidates = call("where", reaches, numbers, places.read(none))
-    first = places.read(places.write(before, candidates, "min"))
-    adjoint = places.read(known.tensor)
+    reaches = call("equal", updates, positions.read(known.result))
+    candidates = call("where", reaches, numbers, positions.read(none))
+    first = positions.read(positions.write(before, candidates, "min"))
+    adjoint = positions.read(known.tensor)
     return _where(is_kept, known.tensor), _where(call("equal", first, numbers), adjoint)
 
 
-def _of_product(known: Differentiated, places: _Places) -> tuple[Adjoint, Adjoint]:
-    """Each factor has the product of the others at its place.
+def _of_product(known: Differentiated, positions: _Positions) -> tuple[Adjoint, Adjoint]:
+    """Each factor has the product of the others at its position.
 
     It is that of all, without zeros, over the factor, times the zeros among the others: one is
     a factor of its own, for derivatives of this one; where there are more, nothing else counts.
@@ -108,7 +110,7 @@ def _of_product(known: Differentiated, places: _Places) -> tuple[Adjoint, Adjoin
     data, _, updates = known.call.arguments
 
     def joined(of: Callable[[Expr], Expr], reduction: str) -> Expr:
-        return places.write(of(data), of(updates), reduction)
+        return positions.write(of(data), of(updates), reduction)
 
     total = joined(_not_zero, "mul")
     count, zeros = joined(_is_zero, "add"), joined(_zero_part, "add")
@@ -122,7 +124,7 @@ def _of_product(known: Differentiated, places: _Places) -> tuple[Adjoint, Adjoin
 
     return (
         product(known.tensor, others(data, lambda tensor: tensor)),
-        product(places.read(known.tensor), others(updates, places.read)),
+        product(positions.read(known.tensor), others(updates, positions.read)),
     )
 
 

@@ -31,12 +31,12 @@ def transposed_tangent(
     """The change of a call's result, from the rule of the adjoints of its arguments."""
     values: dict[Var, Expr] = {}
     arguments = [_placeholder(argument, values) for argument in original.arguments]
-    place = _variable(result.type, result, values)
+    placeholder = _variable(result.type, result, values)
     weights = [_weight(field, values) for field in _fields(result)]
     if not any(weights):
         return None
-    adjoint = tuple(weights) if isinstance(place.type, TupleType) else weights[0]
-    known = Differentiated(recall(original, arguments), place, adjoint)
+    adjoint = tuple(weights) if isinstance(placeholder.type, TupleType) else weights[0]
+    known = Differentiated(recall(original, arguments), placeholder, adjoint)
     pairs = [
         (found, change)
         for argument, each, wanted in zip(original.arguments, rule(known), tangents, strict=True)
@@ -49,7 +49,7 @@ def transposed_tangent(
     changes = expression_adjoints(body, tuple(change for _, change in pairs), given, rule)
     found = iter(with_values(changes, values))
     each = tuple(None if weight is None else next(found) for weight in weights)
-    return each if isinstance(place.type, TupleType) else each[0]
+    return each if isinstance(placeholder.type, TupleType) else each[0]
 
 
 def _variable(type_: Type | None, value: Expr, values: dict[Var, Expr]) -> Var:

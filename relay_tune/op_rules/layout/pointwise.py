@@ -37,7 +37,7 @@ def pointwise(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
 
 
 def is_pointwise(call_: Call) -> bool:
-    """Whether an element of the result depends on the elements at its place only."""
+    """Whether an element of the result depends only on the elements at its index."""
     operator, type_ = call_.callee, tensor_type(call_)
     if not isinstance(operator, Operator) or operator.kind > FusionKind.BROADCAST or type_ is None:
         return False

@@ -65,12 +65,12 @@ def _steps(data: Expr, axis: int) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def _corrected(sums: Expr, zero: np.ndarray, other: Expr, axis: int, place: int) -> Expr:
+def _corrected(sums: Expr, zero: np.ndarray, other: Expr, axis: int, position: int) -> Expr:
     """Sums less a zero point times the sums of the other operand, along rows or columns."""
     if not zero.any():
         return sums
     totals = call("sum", call("cast", other, dtype="int32"), axis=(axis,))
-    aligned = call("expand_dims", totals, axis=(rank(other) or 0) + place)
+    aligned = call("expand_dims", totals, axis=(rank(other) or 0) + position)
     factor = constant_of(zero.astype(np.int32))
     return call("subtract", sums, call("multiply", aligned, factor))
 

@@ -28,7 +28,7 @@ class Concatenations:
                 self._enter(tuple(part for group in parts for part in group), axis, joined)
 
     def order(self, parts: Sequence[Expr], axis: int) -> list[int] | None:
-        """The places of `parts` in a known concatenation of them along an axis, if there is one."""
+        """The order of `parts` in a known concatenation along an axis, if there is one."""
         known = self._known.get((axis, frozenset(parts)))
         positions = {part: index for index, part in enumerate(parts)}
         return None if known is None else [positions[part] for part in known[0]]
