@@ -51,12 +51,12 @@ class Sample(dict[str, np.ndarray]):
     """The inputs of one call by name.
 
     Attributes:
-        place: where they were given, for messages.
+        origin: the source that gave them, for messages.
     """
 
-    def __init__(self, arrays: Arrays, place: str) -> None:
+    def __init__(self, arrays: Arrays, origin: str) -> None:
         super().__init__(arrays)
-        self.place = place
+        self.origin = origin
 
 
 class CalibrationData:
@@ -231,9 +231,9 @@ def _rows(array: np.ndarray, type_: TensorType) -> int:
     return wanted[0] if wanted[0] and shape[0] > wanted[0] else 0
 
 
-def _slice(array: np.ndarray, rows: int, place: int) -> np.ndarray:
+def _slice(array: np.ndarray, rows: int, index: int) -> np.ndarray:
     """One sample of an array."""
-    return array[place * rows : (place + 1) * rows] if rows else array
+    return array[index * rows : (index + 1) * rows] if rows else array
 
 
 def _checked(array: np.ndarray, type_: TensorType, name: str, where: str) -> np.ndarray:
@@ -254,6 +254,6 @@ def _check_finite(sample: Sample) -> None:
         if wrong:
             raise InputError(
                 f"Input {name!r} has {wrong} element(s) that are NaN or infinite.",
-                where=sample.place,
+                where=sample.origin,
                 remedy="Leave such samples out.",
             )

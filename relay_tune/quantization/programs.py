@@ -63,6 +63,6 @@ def results(model: Model, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         found = model.run(dict(inputs))
     except RelayError as error:
         if isinstance(inputs, Sample):
-            error.where = inputs.place
+            error.where = inputs.origin
         raise
     return [np.asarray(each) for each in found]

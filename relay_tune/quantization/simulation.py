@@ -170,8 +170,8 @@ def _narrowed(data: Expr, switches: Var | None, position: int) -> Expr:
     return call("where", _number(switches, position), rounded(data), data)
 
 
-def _number(vector: Var, place: int) -> Expr:
-    return reshape(slice_of(vector, (place,), (place + 1,)), ())
+def _number(vector: Var, index: int) -> Expr:
+    return reshape(slice_of(vector, (index,), (index + 1,)), ())
 
 
 def _rounded_weight(weight: np.ndarray, type_: StoredType, axis: int) -> Expr:

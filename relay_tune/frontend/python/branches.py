@@ -75,7 +75,7 @@ class Branches(Flow, Patterns):
             [self.block(b, inner, Exits(end, True)) for b, inner in fork.branches]
         )
         scope = self._after(fork, names, scope)
-        return self.take_results(names, self.placed(value, fork.statement), scope, lets)
+        return self.take_results(names, self.located(value, fork.statement), scope, lets)
 
     def part(self, fork: Fork, scope: NameScope, rest: Steps, exits: Exits) -> Expr:
         """A fork some of whose branches leave the block: the others go on with `rest`."""
@@ -94,7 +94,7 @@ class Branches(Flow, Patterns):
             lets, is_short = [binding], True
         inside = Exits(go_on, is_short, exits.break_, exits.continue_)
         value = fork.assemble([self.block(b, inner, inside) for b, inner in fork.branches])
-        return bound(lets, self.placed(value, fork.statement))
+        return bound(lets, self.located(value, fork.statement))
 
     def _certain(
         self, fork: Fork, branches: Sequence[tuple[Sequence[ast.stmt], NameScope]], scope: NameScope

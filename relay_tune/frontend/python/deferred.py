@@ -196,7 +196,7 @@ def index_operator(indices: int) -> Deferred:
 
 
 def resolve(module: Module) -> Module:
-    """The typed module with what the deferred operators mean in their places."""
+    """The typed module with the deferred operators replaced by what they mean."""
     functions: dict[str, Function] = {}
     for name, function in module.functions.items():
         resolved = rewrite_with_original(function, _meant)

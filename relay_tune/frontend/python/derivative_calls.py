@@ -51,8 +51,8 @@ class AskedDerivative:
     def called(self, arguments: Sequence[Expr]) -> Expr:
         """The derivative at some arguments."""
         result: Expr = Call(self.function, tuple(arguments))
-        for place in self.fields:
-            result = TupleGetItem(result, place)
+        for index in self.fields:
+            result = TupleGetItem(result, index)
         return result
 
 
@@ -75,22 +75,22 @@ def derivative_form(callee: object) -> DerivativeForm | None:
 def asked_derivative(
     form: DerivativeForm, function: Expr, names: Sequence[str], wrt: object
 ) -> AskedDerivative:
-    """The derivative with regard to chosen parameters, by place or by one of `names`; None: all.
+    """The derivative with regard to chosen parameters, by index or by one of `names`; None: all.
 
     Raises InputError for a parameter that there is not.
     """
-    places = None
+    indices = None
     if wrt is not None:
         chosen = wrt if isinstance(wrt, tuple | list) else (wrt,)
-        places = tuple(_place(each, names) for each in chosen)
+        indices = tuple(_index(each, names) for each in chosen)
     for name in form.operators:
         operator = find_operator(name)
         assert operator is not None
-        function = operator(function, wrt=places)
+        function = operator(function, wrt=indices)
     return AskedDerivative(function, form.fields)
 
 
-def _place(parameter: object, names: Sequence[str]) -> int:
+def _index(parameter: object, names: Sequence[str]) -> int:
     if isinstance(parameter, int) and not isinstance(parameter, bool):
         return parameter
     if isinstance(parameter, str) and parameter in names:

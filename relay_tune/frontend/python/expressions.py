@@ -34,7 +34,7 @@ class Expressions(Calls):
     def value(self, node: ast.expr, scope: NameScope) -> Meaning:
         """Translate a Python expression; raises ParseError."""
         meaning = self._value(node, scope)
-        return self.placed(meaning, node) if isinstance(meaning, Expr) else meaning
+        return self.located(meaning, node) if isinstance(meaning, Expr) else meaning
 
     def _value(self, node: ast.expr, scope: NameScope) -> Meaning:
         match node:
@@ -243,7 +243,7 @@ class Expressions(Calls):
     def _bound(
         self, node: ast.expr | None, indices: list[Expr], scope: NameScope
     ) -> int | tuple[str, int] | None:
-        """A bound of a slice, or its place among the `indices` that only the run tells."""
+        """A bound of a slice, or its position among the `indices` that only the run tells."""
         meaning = Static(None) if node is None else self.value(node, scope)
         if isinstance(meaning, Static):
             return self._whole(meaning.value, node)
@@ -332,7 +332,7 @@ class Expressions(Calls):
                 f"The base module has no function {function}.",
                 remedy="Give relay a base that has it, or none to use the prelude.",
             )
-        return self.placed(Call(self.lift(found, node), (inner, items)), node)
+        return self.located(Call(self.lift(found, node), (inner, items)), node)
 
 
 def static_items(meaning: Meaning) -> Sequence[object] | None:

@@ -68,7 +68,7 @@ class Flow(Expressions):
     def results(self, names: Sequence[str], scope: NameScope, node: ast.AST) -> Expr:
         """The values of names as one expression."""
         values = self.values_of(names, scope, node)
-        return values[0] if len(values) == 1 else self.placed(Tuple(tuple(values)), node)
+        return values[0] if len(values) == 1 else self.located(Tuple(tuple(values)), node)
 
     def values_of(self, names: Sequence[str], scope: NameScope, node: ast.AST) -> list[Expr]:
         """The values of names that have one."""
@@ -104,10 +104,10 @@ class Flow(Expressions):
         """Make the continuation a local function of names: its binding, and calls of it."""
         params, inner = self.as_parameters(names, scope)
         join = Var("join", span=self.source.span(node))
-        function = self.placed(Function(params, after(inner)), node)
+        function = self.located(Function(params, after(inner)), node)
 
         def go_on(reached: NameScope) -> Expr:
-            return self.placed(Call(join, tuple(self.values_of(names, reached, node))), node)
+            return self.located(Call(join, tuple(self.values_of(names, reached, node))), node)
 
         return (join, function), go_on
 

@@ -58,8 +58,8 @@ def _element(entries: Sequence[Entry], indices: Sequence[Expr]) -> Expr:
     match entries:
         case [("at", int(index))] if index >= 0:
             return constant(index)
-        case [("given", int(place))]:
-            return indices[place]
+        case [("given", int(position))]:
+            return indices[position]
     raise RelationError("a list is indexed by one number from 0 on; it has no slices")
 
 
@@ -71,8 +71,8 @@ def _one_per_axis(entries: Sequence[Entry], rank: int, type_: Type) -> list[Entr
     missing = [EVERYTHING] * (rank - named)
     if ("rest",) not in entries:
         return [*entries, *missing]
-    place = list(entries).index(("rest",))
-    return [*entries[:place], *missing, *entries[place + 1 :]]
+    position = list(entries).index(("rest",))
+    return [*entries[:position], *missing, *entries[position + 1 :]]
 
 
 def _tensor_part(
@@ -99,12 +99,12 @@ def _elements(
         match axes[axis]:
             case ("at", index):
                 value = take(value, constant(index), axis=axis, mode="raise")
-            case ("given", place):
-                value = take(value, indices[place], axis=axis, mode="raise")
+            case ("given", position):
+                value = take(value, indices[position], axis=axis, mode="raise")
     kept = [entry for entry in entries if entry[0] in ("new", "slice")]
-    for place, entry in enumerate(kept):
+    for position, entry in enumerate(kept):
         if entry[0] == "new":
-            value = expand_dims(value, axis=place)
+            value = expand_dims(value, axis=position)
     return value
 
 

@@ -109,16 +109,16 @@ class Loops(Branches):
 
         def again(reached: NameScope) -> Expr:
             values = self.values_of(names, reached, node)
-            return self.placed(Call(function, (*loop.following, *values)), node)
+            return self.located(Call(function, (*loop.following, *values)), node)
 
         def round_(reached: NameScope) -> Expr:
             exits = Exits(again, True, break_=leave, continue_=again)
             return self.block(node.body, reached, exits)
 
         body = loop.test(inner, round_, leave)
-        lets.append((function, self.placed(Function((*loop.head, *params), body), node)))
+        lets.append((function, self.located(Function((*loop.head, *params), body), node)))
         values = self.values_of(names, scope, node)
-        return self.placed(Call(function, (*loop.start, *values)), node)
+        return self.located(Call(function, (*loop.start, *values)), node)
 
     def _carried(self, loop: Loop, scope: NameScope) -> tuple[str, ...]:
         """The names that pass from one round to the next."""
@@ -135,7 +135,7 @@ class Loops(Branches):
             condition = self.value(node.test, scope)
             if isinstance(condition, Static):
                 return round_(scope) if condition.value else leave(scope)
-            return self.placed(If(condition, round_(scope), leave(scope)), node.test)
+            return self.located(If(condition, round_(scope), leave(scope)), node.test)
 
         return Loop(node, (), (), (), test)
 
@@ -163,12 +163,12 @@ class Loops(Branches):
         limit = Var("stop", span=stop.span)
         lets.append((limit, stop))
         counter = Var(node.target.id, span=self.source.span(node.target))
-        following = self.placed(self.pair("add", counter, Static(step), node), node.iter)
+        following = self.located(self.pair("add", counter, Static(step), node), node.iter)
 
         def test(scope: NameScope, round_: Continuation, leave: Continuation) -> Expr:
             goes_on = self.pair("less" if step > 0 else "greater", counter, limit, node)
             inner = scope.bind(counter.name, counter)
-            return self.placed(If(self.placed(goes_on, node), round_(inner), leave(scope)), node)
+            return self.located(If(self.located(goes_on, node), round_(inner), leave(scope)), node)
 
         return Loop(node, (counter,), (start,), (following,), test, (counter.name,))
 
@@ -192,7 +192,7 @@ class Loops(Branches):
                 Clause(pattern, bound(lets, round_(inner))),
                 Clause(ConstructorPattern(nil, ()), leave(scope)),
             )
-            return self.placed(Match(left, clauses), node.iter)
+            return self.located(Match(left, clauses), node.iter)
 
         names = tuple(target_names(node.target))
         return Loop(node, (left,), (items,), (rest,), test, names)

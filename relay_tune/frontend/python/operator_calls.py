@@ -65,7 +65,7 @@ class OperatorCalls(Values, ABC):
             return tuple(self.lift(value, node) for value in values)
         tensor = self.lift(like, node)
         return tuple(
-            self.placed(Call(NUMBER, (tensor,), NumberAttributes(value.value)), node)
+            self.located(Call(NUMBER, (tensor,), NumberAttributes(value.value)), node)
             if isinstance(value, Static) and is_number(value.value)
             else tensor
             if value is like

@@ -47,7 +47,7 @@ class RelayFunction(PythonFunction):
         """The typed program whose `main` is this function.
 
         It has all functions that this one mentions. Raises ParseError or TypeInferenceError with
-        the place in the Python file.
+        the location in the Python file.
         """
         return translate(self)
 
@@ -108,7 +108,7 @@ class Translator(Statements):
 def translate(entry: PythonFunction) -> Module:
     """The typed module whose `main` is `entry`, with all functions that it mentions.
 
-    Raises ParseError or TypeInferenceError with the place in the Python file.
+    Raises ParseError or TypeInferenceError with the location in the Python file.
     """
     program = TranslatedProgram(reserved=frozenset(entry.base.functions))
     program.mention(entry, "main")

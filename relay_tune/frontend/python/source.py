@@ -1,4 +1,4 @@
-"""The source of a Python function: its syntax tree, its file, and places in it."""
+"""The source of a Python function: its syntax tree, its file, and locations in it."""
 
 from __future__ import annotations
 

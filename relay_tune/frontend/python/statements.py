@@ -135,7 +135,7 @@ class Statements(Loops):
 
     def unit(self, node: ast.AST) -> Expr:
         """The value of a function that returns nothing."""
-        return self.placed(Tuple(()), node)
+        return self.located(Tuple(()), node)
 
     def _simple(self, step: ast.stmt, scope: NameScope, lets: Lets) -> NameScope:
         match step:
@@ -152,7 +152,7 @@ class Statements(Loops):
                 return self._annotated(step, scope, lets)
             case ast.AugAssign(target=ast.Name() as target):
                 value = self.binary(step.op, _loaded(target), step.value, step, scope)
-                value = self.placed(value, step) if isinstance(value, Expr) else value
+                value = self.located(value, step) if isinstance(value, Expr) else value
                 return self.assign(target, value, scope, lets)
             case ast.Expr(ast.Constant(str())):
                 return scope  # a documentation string
@@ -184,7 +184,7 @@ class Statements(Loops):
             )
         item = self.list_of([self.expr(call.args[0], scope)], call)
         items = self.expr(_loaded(name), scope)
-        return self.placed(Call(self.lift(joined, call), (items, item)), call)
+        return self.located(Call(self.lift(joined, call), (items, item)), call)
 
     def assign(self, target: ast.expr, value: Meaning, scope: NameScope, lets: Lets) -> NameScope:
         """Give the names of a target their values."""
@@ -213,7 +213,7 @@ class Statements(Loops):
                 items = list(fields)
             case _:
                 whole = _named(self.lift(value, node), lets)
-                items = [TupleGetItem(whole, place) for place in range(len(targets))]
+                items = [TupleGetItem(whole, index) for index in range(len(targets))]
         if len(items) != len(targets):
             raise self.source.error(
                 node,
@@ -228,7 +228,7 @@ class Statements(Loops):
         if isinstance(declared, TensorType) and isinstance(value, Static) and not declared.shape:
             number = value.value
             if is_number(number) and (isinstance(number, int) or "float" in declared.dtype):
-                return self.placed(constant(number, declared.dtype), node)
+                return self.located(constant(number, declared.dtype), node)
         return self.lift(value, node)
 
     def _annotated(self, step: ast.AnnAssign, scope: NameScope, lets: Lets) -> NameScope:

@@ -61,20 +61,20 @@ class Values:
                 return derivative.function
             case other:
                 raise self._no_value(other, node)
-        return self.placed(lifted, node)
+        return self.located(lifted, node)
 
-    def placed(self, expr: Expr, node: ast.AST) -> Expr:
-        """`expr` with the place of a Python node, unless it has one."""
+    def located(self, expr: Expr, node: ast.AST) -> Expr:
+        """`expr` with the location of a Python node, unless it has one."""
         if expr.span is not None or isinstance(expr, Var | Constructor | Constant):
             return expr
         return replace(expr, span=self.source.span(node))
 
     def list_of(self, items: Sequence[Expr], node: ast.AST, rest: Expr | None = None) -> Expr:
         """A list of the prelude, which goes on with `rest`."""
-        result = self.placed(Call(self._constructor("Nil", node), ()), node)
+        result = self.located(Call(self._constructor("Nil", node), ()), node)
         result = result if rest is None else rest
         for item in reversed(items):
-            result = self.placed(Call(self._constructor("Cons", node), (item, result)), node)
+            result = self.located(Call(self._constructor("Cons", node), (item, result)), node)
         return result
 
     def named(self, node: ast.Name, scope: NameScope) -> Meaning:
