@@ -83,17 +83,17 @@ def examine(model: str, options: ModelOptions, passes: ChosenPasses = STANDARD_P
             raise missing
     except (BuildError, ModelError, TypeInferenceError, UnsupportedOperatorError) as error:
         remedy = (error.remedy,) if error.remedy else ()
-        return Findings(model, _placed(error), (*error.notes, *remedy), error.refusals)
+        return Findings(model, _located(error), (*error.notes, *remedy), error.refusals)
     return Findings(
         model,
         inputs=_inputs(module),
         operators=_operator_counts(module),
         kernels=kernels,
-        each_size=() if missing is None else (_placed(missing), *missing.notes),
+        each_size=() if missing is None else (_located(missing), *missing.notes),
     )
 
 
-def _placed(error: RelayError) -> str:
+def _located(error: RelayError) -> str:
     return f"{error.where}: {error.message}" if error.where else error.message
 
 

@@ -29,7 +29,7 @@ class FinishedMark:
         share: the budget of the run, in candidates for each task.
         default: the JSON text of the default schedule; empty where there is nothing to choose.
         accuracy: the accuracy whose algorithms were searched.
-        records: how many the log had, of those that settle what they measured.
+        records: how many the log had, of those that finish what they measured.
     """
 
     scope: TuningScope

@@ -142,7 +142,7 @@ class LogKeeper:
             )
 
     def _settled(self, task: Task) -> int:
-        """How many records of a task settle what they measured."""
+        """How many records of a task finish what they measured."""
         implausible = logs.Status.IMPLAUSIBLE
         return sum(record.status is not implausible for record in self.history(task))
 

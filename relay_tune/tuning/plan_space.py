@@ -140,7 +140,7 @@ def _searched_nests(estimates: Sequence[Estimate], joined: set[int]) -> tuple[in
     cycles = [estimate.cycles for estimate in estimates]
     worth = SEARCHED_SHARE * sum(cycles)
     heavy = [n for n, own in enumerate(cycles) if own > worth and n not in joined]
-    heaviest = sorted(heavy, key=lambda place: -cycles[place])[:SEARCHED_NESTS]
+    heaviest = sorted(heavy, key=lambda nest: -cycles[nest])[:SEARCHED_NESTS]
     return tuple(sorted(heaviest))
 
 

@@ -138,7 +138,7 @@ class Recorder:
             self._keeper.append(state.task, schedule, measurement, features)
             self._claimed.pop((state.task.key.digest, schedule.to_json()), None)
             state.add(schedule, measurement.outcome, measurement.seconds)
-            state.touched = True
+            state.was_measured = True
             self._count(state, measurement)
 
     def _count(self, state: TaskState, measurement: Measurement) -> None:

@@ -112,7 +112,7 @@ class TuningRun:
     def _enter(self, state: TaskState, record: logs.Record) -> list[Row]:
         """Tell a state of a record; a schedule that does not fit the task is passed over.
 
-        So is a time that cannot be: it settles nothing, and the schedule may be measured again.
+        So is a time that cannot be: it finishes nothing, and the schedule may be measured again.
         """
         if record.status is logs.Status.IMPLAUSIBLE:
             return []
@@ -160,7 +160,7 @@ class TuningRun:
                 self._finish_round(ready)
 
     def _unsettled(self, state: TaskState) -> Iterator[Schedule]:
-        """The schedules of a task whose records settle nothing."""
+        """The schedules of a task whose records finish nothing."""
         for text in self._keeper.unsettled(state.task):
             try:
                 schedule = read_schedule(text, state.task.plan)
@@ -229,9 +229,9 @@ class TuningRun:
         self._progress(TaskFinished(state.task.title, key.digest, reason, state.best_seconds))
 
     def _confirm_winners(self) -> None:
-        touched = [state for state in self._states if state.touched]
-        for number, state in enumerate(touched):
-            self._progress(PhaseStarted("measuring the winners again", number, len(touched)))
+        measured = [state for state in self._states if state.was_measured]
+        for number, state in enumerate(measured):
+            self._progress(PhaseStarted("measuring the winners again", number, len(measured)))
             self._confirm(state)
 
     def _confirm(self, state: TaskState) -> None:

@@ -18,7 +18,7 @@ class TaskResult:
         best_seconds: time of the best schedule.
         limit_seconds: what the machine can reach at most, None if not known.
         operations: arithmetic operations.
-        nodes: the main node of each place where the model runs it, by name, each once.
+        nodes: the main node of each call in the model, by name, each once.
         reason: why no more candidates were measured; empty if the budget ended.
         holds: whether the best schedule is as fast in the network, so that it is used there; False
             where the default one stays, None where this run did not time the network.

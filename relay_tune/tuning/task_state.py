@@ -58,7 +58,7 @@ class TaskState:
         patience: after so many rounds without gain the task rests.
         resting: whether other tasks come first, as the last rounds gained nothing.
         finished: why no more candidates are worth measuring; empty if some are.
-        touched: whether this run measured anything.
+        was_measured: whether this run measured anything.
     """
 
     task: Task
@@ -73,7 +73,7 @@ class TaskState:
     patience: int = PATIENCE
     resting: bool = False
     finished: str = ""
-    touched: bool = False
+    was_measured: bool = False
 
     @property
     def best(self) -> Tried | None:

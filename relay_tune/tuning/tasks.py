@@ -37,7 +37,7 @@ class Task:
         key: what makes it the same as that of another model.
         function: the typed primitive function; the first of those with this key.
         plan: its nests, before any choice.
-        nodes: the main node of each place where the model runs it, by name, each once.
+        nodes: the main node of each call in the model, by name, each once.
         title: the task in words, with the first of its nodes; that of no other task of the model.
         weight: how often the model runs it.
         operations: arithmetic operations of one run, as the program is written.

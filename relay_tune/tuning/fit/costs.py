@@ -63,14 +63,14 @@ class Costs:
         self._observations = observations
         self._machine = machine
 
-    def at(self, known: Coefficients, places: Iterable[int] | None = None) -> np.ndarray:
-        """The logarithms of the costs of the observations at some places, by default of all."""
+    def at(self, known: Coefficients, indices: Iterable[int] | None = None) -> np.ndarray:
+        """The logarithms of the costs of the observations at some indices, by default of all."""
         machine = replace(self._machine, coefficients=known)
-        chosen = range(len(self._observations)) if places is None else places
+        chosen = range(len(self._observations)) if indices is None else indices
         return np.array([log(cost(self._observations[n], machine)) for n in chosen])
 
     def readers(self, known: Coefficients) -> dict[str, list[int]]:
-        """For each coefficient the places of the observations whose cost depends on it there."""
+        """For each coefficient the indices of the observations whose cost depends on it there."""
         found: dict[str, list[int]] = {name: [] for name in FITTED}
         for index, observation in enumerate(self._observations):
             watched = _Watched(known)

@@ -139,15 +139,15 @@ def _logs(known: Coefficients) -> np.ndarray:
 
 
 def _slopes(
-    costs: Costs, known: Coefficients, values: np.ndarray, places: Mapping[str, Sequence[int]]
+    costs: Costs, known: Coefficients, values: np.ndarray, indices: Mapping[str, Sequence[int]]
 ) -> np.ndarray:
     """The derivative of each cost by each coefficient, all of them logarithms.
 
-    `places` are those of the costs that depend on a coefficient.
+    `indices` are those of the costs that depend on a coefficient.
     """
     slopes = np.zeros((len(values), len(FITTED)))
     for name, column in _columns(slopes):
-        own = places[name]
+        own = indices[name]
         if len(own):
             changed = known.changed({name: getattr(known, name) * float(np.exp(SLOPE))})
             column[own] = (costs.at(changed, own) - values[own]) / SLOPE
