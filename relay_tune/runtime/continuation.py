@@ -78,19 +78,19 @@ class Continuation:
         groups: dict[object, list[Link]] = {}
         for link in links:
             each = link.input
-            groups.setdefault((types[each.place], each.axis, each.number), []).append(link)
+            groups.setdefault((types[each.index], each.axis, each.number), []).append(link)
         self._groups = list(groups.values())
         self._links = list(chain.from_iterable(self._groups))
-        linked = {link.input.place for link in links}
-        self.others = [place for place in range(len(types)) if place not in linked]
-        self.checked = sorted([*self.others, *(group[0].input.place for group in self._groups)])
+        linked = {link.input.index for link in links}
+        self.others = [index for index in range(len(types)) if index not in linked]
+        self.checked = sorted([*self.others, *(group[0].input.index for group in self._groups)])
 
     def are_given(self, values: Sequence[object]) -> bool:
         """Whether each link has the array that was made last in its memory; inputs are in order."""
         for link in self._links:
             memory = link.memory()
             last = None if memory is None else memory.last()
-            if last is None or last is not values[link.input.place]:
+            if last is None or last is not values[link.input.index]:
                 return False
         return True
 
@@ -105,10 +105,10 @@ class Continuation:
         shapes: list[tuple[int, ...]] = []
         for group in self._groups:
             kind = group[0].input
-            shape = inputs[kind.place].shape
+            shape = inputs[kind.index].shape
             longer = kind.shape(inputs, kind.rows(inputs))
             for link in group:
-                memory, array = link.memory(), inputs[link.input.place]
+                memory, array = link.memory(), inputs[link.input.index]
                 if memory is None or memory.room < longer[kind.axis]:
                     return None
                 if array.shape != shape or array.strides != memory.steps:
@@ -122,5 +122,5 @@ class Continuation:
         arrays: dict[int, np.ndarray] = {}
         for link, memory, rows, shape in zip(self._links, memories, before, shapes, strict=True):
             link.sizes[link.input.axis] = rows
-            arrays[link.input.output] = memory.array(shape, inputs[link.input.place].dtype)
+            arrays[link.input.output] = memory.array(shape, inputs[link.input.index].dtype)
         return Step(memories, after, arrays)

@@ -64,7 +64,7 @@ class ContinuedInput:
 
     Attributes:
         name: of the input.
-        place: its number.
+        index: its position among the inputs.
         output: the number of the output.
         axis: along which there are more rows.
         added: how many more.
@@ -73,7 +73,7 @@ class ContinuedInput:
     """
 
     name: str
-    place: int
+    index: int
     output: int
     axis: int
     added: Dim
@@ -89,7 +89,7 @@ class ContinuedInput:
 
     def shape(self, inputs: Sequence[np.ndarray], rows: int) -> tuple[int, ...]:
         """The shape of the output with so many more rows."""
-        shape, axis = inputs[self.place].shape, self.axis
+        shape, axis = inputs[self.index].shape, self.axis
         return (*shape[:axis], shape[axis] + rows, *shape[axis + 1 :])
 
 
@@ -197,7 +197,7 @@ class Donation:
             value = values.get(each.name)
             memory = RowMemory.taken(value, each.axis) if type(value) is np.ndarray else None
             if memory is not None:
-                self.given[each.place] = memory
+                self.given[each.index] = memory
 
     def stores(self, inputs: Sequence[np.ndarray]) -> dict[int, Store]:
         """The memory of outputs by number; an input in too little memory moves to other."""
@@ -206,14 +206,14 @@ class Donation:
         for each in self._continued:
             if each.number not in rows:
                 rows[each.number] = each.rows(inputs)
-            old = inputs[each.place]
+            old = inputs[each.index]
             shape = each.shape(inputs, rows[each.number])
-            memory = self.given.get(each.place)
+            memory = self.given.get(each.index)
             if memory is None or memory.room < shape[each.axis]:
                 moved = RowMemory.new(shape, each.axis, old.dtype, self._rows[each.name])
                 if memory is not None:
                     moved.array(old.shape, old.dtype)[...] = old
-                    self.given[each.place] = moved
+                    self.given[each.index] = moved
                 memory = moved
             found[each.output] = Store(memory, memory.array(shape, old.dtype), shape[each.axis])
         return found

@@ -50,7 +50,7 @@ SHARED_READ_BYTES = 16 << 20
 """How much it reads from the slower ones that are shared."""
 
 FLUSHED_BYTES = 16 << 20
-"""Read from memory once, after no cache has it; less may lie in an unlucky place of memory."""
+"""Read from memory once, after no cache has it; less may lie at an unlucky address."""
 
 UNFLUSHED_BYTES = 64 << 20
 """Read instead where programs cannot empty caches; much of it is in no cache."""

@@ -65,13 +65,13 @@ def _planned_in_order(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
 
 
 def _planned_by_size(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
-    """Each tensor at the first place that is free as long as it lives, large ones first."""
+    """Each tensor at the first offset that is free as long as it lives, large ones first."""
     firsts = np.array([each.first for each in lifetimes])
     lasts = np.array([each.last for each in lifetimes])
     sizes = [rounded_up(each.size) for each in lifetimes]
     order = sorted(range(len(sizes)), key=lambda n: (-sizes[n], firsts[n] - lasts[n], n))
     begins, ends = np.zeros(len(sizes), np.int64), np.zeros(len(sizes), np.int64)
-    for number in order:  # what has no place yet ends at 0, before everything
+    for number in order:  # what has no offset yet ends at 0, before everything
         together = (firsts <= lasts[number]) & (firsts[number] <= lasts) & (ends > 0)
         begin = 0
         for other in sorted(zip(begins[together].tolist(), ends[together].tolist(), strict=True)):
@@ -108,7 +108,7 @@ def plan_blocks(lifetimes: Sequence[Lifetime]) -> tuple[int, ...]:
 
 
 class _Block:
-    """Memory that grows at its end; gaps are sorted by place, neighbouring ones are joined."""
+    """Memory that grows at its end; gaps are sorted by offset, neighbouring ones are joined."""
 
     def __init__(self) -> None:
         self.end = 0
@@ -136,9 +136,9 @@ class _Block:
     def free(self, begin: int, size: int) -> None:
         """Make bytes a gap."""
         end = begin + size
-        place = bisect_left(self._gaps, (begin, end))
-        if place < len(self._gaps) and self._gaps[place][0] == end:
-            end = self._gaps.pop(place)[1]
-        if place and self._gaps[place - 1][1] == begin:
-            begin = self._gaps.pop(place - 1)[0]
+        position = bisect_left(self._gaps, (begin, end))
+        if position < len(self._gaps) and self._gaps[position][0] == end:
+            end = self._gaps.pop(position)[1]
+        if position and self._gaps[position - 1][1] == begin:
+            begin = self._gaps.pop(position - 1)[0]
         insort(self._gaps, (begin, end))

@@ -60,7 +60,7 @@ class Model(Executable):
         """
         super().__init__(inputs, outputs, threads)
         self._open = open_inputs(inputs)
-        self._open_places = [self._names.index(name) for name in self._open]
+        self._open_indices = [self._names.index(name) for name in self._open]
         self._compile_for = compile_for
         self._general = None if general is None else _Code(general)
         self._made: dict[Shapes, _Code] = {}
@@ -159,13 +159,13 @@ class Model(Executable):
 
     def _shapes(self, values: Sequence[object]) -> Shapes:
         """The shapes of inputs of open sizes that are arrays."""
-        opened = [values[position] for position in self._open_places]
+        opened = [values[position] for position in self._open_indices]
         return tuple(value.shape for value in opened if isinstance(value, np.ndarray))
 
     def _checked_shapes(self, values: Sequence[object]) -> Shapes:
         """The shapes of inputs of open sizes; InputError where one does not fit."""
         symbols: dict[Symbol, int] = {}
-        pairs = zip(self._open_places, self._open.items(), strict=True)
+        pairs = zip(self._open_indices, self._open.items(), strict=True)
         return tuple(
             shape_of_input(values[position], type_, name, symbols)
             for position, (name, type_) in pairs

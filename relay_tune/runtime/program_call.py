@@ -132,12 +132,12 @@ class ProgramCall:
         words = [0, 0, 0] * len(arrays) if stores else []
         for number, store in stores.items():
             words[3 * number : 3 * number + 2] = store.memory.address, store.memory.room
-        places = [
+        result_addresses = [
             addresses[own[number]] if number in own else result.address(array)
             for number, (result, array) in enumerate(zip(self._results, arrays, strict=True))
         ]
         table = (ctypes.c_int64 * len(words))(*words)
-        self._run(places, threads, table if stores else None)
+        self._run(result_addresses, threads, table if stores else None)
         donation.end(stores)
         if stores and not self._in_place:
             self._continuation = self._continued_by(stores, rows, table)
@@ -154,7 +154,7 @@ class ProgramCall:
         for each in self._continued:
             if each.output in stores:
                 memory = stores[each.output].memory
-                word, sizes = self._tensor_words[each.place]
+                word, sizes = self._tensor_words[each.index]
                 assert sizes is not None  # along an axis of open size
                 self._inputs[word] = memory.address
                 links.append(Link(each, weakref.ref(memory), sizes))
@@ -171,11 +171,11 @@ class ProgramCall:
         step = known.step(inputs)
         if step is None:
             return None
-        for place in known.others:
-            word, sizes = self._tensor_words[place]
-            self._inputs[word] = address_of(inputs[place])
+        for index in known.others:
+            word, sizes = self._tensor_words[index]
+            self._inputs[word] = address_of(inputs[index])
             if sizes is not None:
-                sizes[:] = inputs[place].shape
+                sizes[:] = inputs[index].shape
         arrays = [result.room() for result in self._results]
         pairs = zip(self._results, arrays, strict=True)
         self._run([result.address(array) for result, array in pairs], threads, known.words)
@@ -188,12 +188,12 @@ class ProgramCall:
         opened: list[tuple[np.ndarray, TensorType, str]] = []
         symbols: dict[Symbol, int] = {}
         others = set(known.others)
-        for place in known.checked:
-            name, type_, _ = self._parts[place]
+        for index in known.checked:
+            name, type_, _ = self._parts[index]
             assert isinstance(type_, TensorType)
-            array = _tensor(arrays[place], type_, name, symbols, place not in others)
-            arrays[place] = array
-            if self._computed_sizes[place]:
+            array = _tensor(arrays[index], type_, name, symbols, index not in others)
+            arrays[index] = array
+            if self._computed_sizes[index]:
                 opened.append((array, type_, name))
         check_open_sizes(opened, symbols)
         return arrays

@@ -26,7 +26,7 @@ SHARED_FILLED_SHARE = 1 / 2
 
 STEP, SHARED_STEP = 2**0.5, 2.0
 """Rates are rounded to powers of these, so that the same machine gives the same schedules each
-time; those of shared caches and of memory depend on neighbours and on the place in memory."""
+time; those of shared caches and of memory depend on neighbours and on the address in memory."""
 
 
 NOTHING_LOGGED: Mapping[str, float] = MappingProxyType({})

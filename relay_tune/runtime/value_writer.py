@@ -105,9 +105,9 @@ class _Constructor(NamedTuple):
         arity: the number of fields.
         codes: the layout number, and the codes of the fields that are leaves, up to the first that
             is none.
-        leaves: the places of these fields, with their columns.
+        leaves: the indices of these fields, with their columns.
         later: the fields after the first that is no leaf, last one first.
-        first: the place of that field.
+        first: the index of that field.
         form: its form; None if there is none.
     """
 
@@ -130,7 +130,7 @@ class _Constructor(NamedTuple):
         return _Constructor(
             len(fields),
             (code, *(leaf.code for leaf in leaves)),
-            tuple((place, leaf.column) for place, leaf in enumerate(leaves)),
+            tuple((index, leaf.column) for index, leaf in enumerate(leaves)),
             tuple(reversed(list(enumerate(fields))[first + 1 :])),
             first,
             fields[first] if first < len(fields) else None,
@@ -183,10 +183,10 @@ class ValueWriter:
                 if len(fields) != arity:
                     raise _does_not_fit(name, form.type, f"{arity} fields")
                 codes += new_codes
-                for place, column in leaves:
-                    columns[column].append(fields[place])
-                for place, later_form in later:
-                    todo.append((fields[place], later_form))
+                for index, column in leaves:
+                    columns[column].append(fields[index])
+                for index, later_form in later:
+                    todo.append((fields[index], later_form))
                 if next_form is None:
                     break
                 part, form = fields[first], next_form
@@ -204,8 +204,8 @@ class ValueWriter:
             words.extend(leaf.words)
         codes = array("H", described.codes)
         stack = array("Q", bytes(8 * (len(codes) + 1)))
-        places = words.buffer_info()[0], stack.buffer_info()[0]
-        return self._session.build(*codes.buffer_info(), *places)
+        addresses = words.buffer_info()[0], stack.buffer_info()[0]
+        return self._session.build(*codes.buffer_info(), *addresses)
 
     def _form(self, type_: Type) -> _Form:
         """The form of a type, which is made when it is first needed."""

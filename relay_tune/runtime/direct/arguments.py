@@ -34,7 +34,7 @@ class Arguments:
     """The forms of the arguments of a program, and room to describe their values.
 
     A type's parts in values of data types have one form each, wherever they stand; an argument, or
-    a field of one that is a tuple, has a form of its own, which knows its place among the inputs.
+    a field of one that is a tuple, has a form of its own, which knows its index among the inputs.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class Arguments:
         self._leaves: list[Leaf] = []
         self._leaf_forms: list[Words] = []
         self._slots = count(inputs, WORD)
-        self._places: list[int] = []
+        self._positions: list[int] = []
         self._symbols: dict[Dim, int] = {}
         self._symbol_numbers = count()
         forms = self._addresses([self._argument(type_) for type_ in types])
         symbols = new_words(next(self._symbol_numbers))
-        positions = new_words(len(self._places), reversed(self._places))
+        positions = new_words(len(self._positions), reversed(self._positions))
         width = len(LeafColumn)
         self._ends = new_words(width * len(self._leaves))
         for number, leaf in enumerate(self._leaves):
@@ -70,7 +70,7 @@ class Arguments:
             Call.SYMBOLS: ctypes.addressof(symbols),
             Call.SYMBOL_COUNT: len(symbols),
             Call.PLACES: ctypes.addressof(positions),
-            Call.PLACE_COUNT: len(self._places),
+            Call.PLACE_COUNT: len(self._positions),
         }
         for word, value in words.items():
             call[word] = value
@@ -124,7 +124,7 @@ class Arguments:
                 fields = [self._argument(field) for field in type_.fields]
                 return self._new_form(FormKind.TUPLE, len(fields), self._addresses(fields))
             case _:
-                self._places.append(next(self._slots))
+                self._positions.append(next(self._slots))
                 return self._part(type_)
 
     def _part(self, type_: Type) -> Words:

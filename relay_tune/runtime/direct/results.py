@@ -114,22 +114,22 @@ class Results:
         return most
 
     def _steps(
-        self, type_: Type, places: Iterator[int], is_result: bool = False
+        self, type_: Type, slots: Iterator[int], is_result: bool = False
     ) -> Iterator[tuple[int, ...]]:
-        """The words of the steps that make a value; each component has the next place."""
+        """The words of the steps that make a value; each component has the next slot."""
         match type_:
             case TupleType():
                 for field in type_.fields:
-                    yield from self._steps(field, places, is_result)
+                    yield from self._steps(field, slots, is_result)
                 yield StepKind.TUPLE, len(type_.fields), 0, 0, 0, 0
             case TensorType() if is_result and not is_open_type(type_):
-                yield StepKind.ARRAY, next(places), 0, 0, 0, 0
+                yield StepKind.ARRAY, next(slots), 0, 0, 0, 0
             case TensorType():
                 kind = StepKind.TENSOR if type_.shape else StepKind.SCALAR
                 bytes_ = DTYPES[type_.dtype].itemsize
-                yield kind, next(places), *self._array_words(type_), bytes_
+                yield kind, next(slots), *self._array_words(type_), bytes_
             case _:
-                yield StepKind.OBJECT, next(places), 0, 0, 0, 0
+                yield StepKind.OBJECT, next(slots), 0, 0, 0, 0
 
     def _array_words(self, type_: Type) -> tuple[int, int, int]:
         """Element type, rank, and the address of the sizes; 0 where they are open."""

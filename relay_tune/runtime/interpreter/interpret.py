@@ -78,7 +78,7 @@ def interpret(
     Raises:
         InputError: the inputs do not fit.
         RelayError: evaluation cannot go on (no clause matches, a value of the wrong kind, recursion
-            that does not end), with the place in the program.
+            that does not end), with the location in the program.
     """
     body = require_module(module)[function]
     machine = _Machine(module, on_value)

@@ -83,14 +83,14 @@ class CandidateRun:
         own = sum(slot.bytes for slot in self._slots if slot.kind is SlotKind.SCRATCH)
         return own + sum(array.nbytes for array in self._constants)
 
-    def _use_tables(self, copies: int, places: int = 1) -> None:
-        """Let the runs use so many copies of the constants, and places of outputs, in turn.
+    def _use_tables(self, copies: int, output_sets: int = 1) -> None:
+        """Rotate the runs through copies of the constants and sets of output buffers.
 
         The run before used the first ones, so that they begin with the next.
         """
-        count = runs_in_turn(copies, places)
+        count = runs_in_turn(copies, output_sets)
         constants = _in_turn(self._copies.copy(self._constants, copies), count)
-        outputs = _in_turn(self._memory.output_places(places), count)
+        outputs = _in_turn(self._memory.output_sets(output_sets), count)
         self._set_tables(
             [
                 self._addresses(own, self._memory.inputs, results, self._scratch)
@@ -211,8 +211,8 @@ class CandidateRun:
         if not (math.isfinite(timing.seconds) and timing.seconds > 0):
             raise WrongAnswerError(f"took {timing.seconds} s, which cannot be")
         _check_zones({"input": self._memory.inputs, "scratch buffer": self._scratch})
-        for position in self._memory.all_places:
-            _check_zones({"output": position})
+        for buffers in self._memory.all_output_sets:
+            _check_zones({"output": buffers})
         self._check_again()
         return timing
 

@@ -44,7 +44,7 @@ def copies_wanted(constant_bytes: int, other_bytes: int, seconds: float, threads
 
     Args:
         constant_bytes: of all its constants.
-        other_bytes: what the network touches between two runs.
+        other_bytes: the network's footprint between two runs.
         seconds: of one run.
         threads: that run it.
     """
@@ -59,27 +59,27 @@ def copies_wanted(constant_bytes: int, other_bytes: int, seconds: float, threads
 def outputs_wanted(
     output_bytes: int, constant_bytes: int, other_bytes: int, seconds: float, threads: int
 ) -> int:
-    """Into how many places a candidate is to write its outputs in turn; as for `copies_wanted`.
+    """How many sets of output buffers a candidate rotates through; as for `copies_wanted`.
 
-    Where a network clears the near caches of a thread, they hold nothing of the memory in which
-    outputs come to lie: it was used some kernels before. The last cache does hold it. A run that
-    touches more than the near caches have clears them by itself.
+    Where a network clears the L1 and L2 of a thread, they hold nothing of the memory in which
+    outputs come to lie: it was used some kernels before. The last-level cache does hold it. A run
+    whose footprint is larger than L1 and L2 clears them by itself.
     """
-    near, touched = _cleared(other_bytes) * threads, output_bytes + constant_bytes
-    if not output_bytes or not near:
+    private, footprint = _cleared(other_bytes) * threads, output_bytes + constant_bytes
+    if not output_bytes or not private:
         return 1
-    others = 1 if touched >= near else math.ceil(DRIVEN_OUT * near / touched)
+    others = 1 if footprint >= private else math.ceil(DRIVEN_OUT * private / footprint)
     return 1 + min(others, _runs(seconds), MOST_COPIES)
 
 
-def runs_in_turn(copies: int, places: int) -> int:
-    """After how many runs on so many copies, into so many places, the first ones follow again.
+def runs_in_turn(copies: int, output_sets: int) -> int:
+    """After how many runs the first copy and the first set of outputs follow again.
 
     The last of these has not the first copy, if there are others, and where that is at most twice
-    as many runs, not the first place either.
+    as many runs, not the first set of outputs either.
     """
-    both = math.lcm(copies, places)
-    most = max(copies, places)
+    both = math.lcm(copies, output_sets)
+    most = max(copies, output_sets)
     return both if both <= 2 * most else -(-most // copies) * copies
 
 

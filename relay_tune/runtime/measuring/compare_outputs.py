@@ -18,7 +18,7 @@ def difference(found: Array, expected: Array, *, rounds_factors: bool = False) -
 
     Floats may differ by a share of the largest finite magnitude (sums in another order round
     differently), that of bfloat16 if it `rounds_factors` of products to this; NaN and infinities
-    must stand in the same places. All else must be equal.
+    must stand at the same indices. All else must be equal.
     """
     tolerance = TOLERANCES.get(expected.dtype.name)
     if tolerance is None:
@@ -56,8 +56,8 @@ def _unequal(found: Array, expected: Array) -> str | None:
     return _at(int(np.argmax(wrong)), found, expected) if wrong.any() else None
 
 
-def _at(place: int, found: Array, expected: Array) -> str:
+def _at(index: int, found: Array, expected: Array) -> str:
     return (
-        f"element {place} is {found.reshape(-1)[place]}, "
-        f"the reference is {expected.reshape(-1)[place]}"
+        f"element {index} is {found.reshape(-1)[index]}, "
+        f"the reference is {expected.reshape(-1)[index]}"
     )

@@ -27,9 +27,9 @@ def data_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def remove_abandoned(place: Path) -> None:
+def remove_abandoned(parent: Path) -> None:
     """Remove the old folders of killed processes of this user."""
-    for folder in place.glob(f"{PREFIX}*"):
+    for folder in parent.glob(f"{PREFIX}*"):
         try:
             is_old = folder.lstat().st_mtime < time.time() - ABANDONED_SECONDS
         except OSError:  # another process has removed it

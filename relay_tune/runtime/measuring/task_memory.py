@@ -31,7 +31,7 @@ class TaskMemory:
             buffer.content[:] = as_bytes(array)
         self.checked_inputs = [PagedBuffer(array.nbytes) for array in data.inputs]
         self.checked_outputs = [PagedBuffer(array.nbytes) for array in data.expected]
-        self._places: list[list[GuardedBuffer]] = []
+        self._more_outputs: list[list[GuardedBuffer]] = []
         self._packed: dict[tuple[int, PackRecipe], Array] = {}
 
     @property
@@ -41,24 +41,24 @@ class TaskMemory:
         given = sum(array.nbytes for array in (*data.inputs, *data.expected))
         second = 0 if data.second is None else given
         constants = sum(array.nbytes for array in (*data.constants, *self._packed.values()))
-        constants += len(self._places) * sum(array.nbytes for array in data.expected)
+        constants += len(self._more_outputs) * sum(array.nbytes for array in data.expected)
         # Inputs and outputs have two buffers beside their data: to check in, and to time in.
         return 3 * given + second + constants
 
-    def output_places(self, count: int) -> list[list[GuardedBuffer]]:
-        """`count` times memory for the outputs, the first of which is `outputs`."""
+    def output_sets(self, count: int) -> list[list[GuardedBuffer]]:
+        """`count` sets of output buffers, the first of which is `outputs`."""
         sizes = [array.nbytes for array in self.data.expected]
-        if len(self._places) < count - 1:
+        if len(self._more_outputs) < count - 1:
             buffers = guarded_buffers(sizes * (count - 1))
-            self._places = [
+            self._more_outputs = [
                 buffers[first : first + len(sizes)] for first in range(0, len(buffers), len(sizes))
             ]
-        return self.all_places[:count]
+        return self.all_output_sets[:count]
 
     @property
-    def all_places(self) -> list[list[GuardedBuffer]]:
-        """All memory for the outputs so far."""
-        return [self.outputs, *self._places]
+    def all_output_sets(self) -> list[list[GuardedBuffer]]:
+        """All sets of output buffers so far."""
+        return [self.outputs, *self._more_outputs]
 
     def constant(self, index: int, recipe: PackRecipe | None) -> Array:
         """A constant in the order that a candidate wants, 64-byte aligned."""

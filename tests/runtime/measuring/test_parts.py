@@ -54,7 +54,7 @@ class TestDifference:
         reason = difference(found, self.expected)
         assert reason is not None and reason.startswith("element 1 is")
 
-    def test_specials_must_be_in_the_same_places(self) -> None:
+    def test_specials_must_be_at_the_same_indices(self) -> None:
         special = np.array([np.nan, np.inf, -np.inf, 1], np.float32)
         assert difference(special.copy(), special) is None
         assert difference(special[[1, 0, 2, 3]], special) is not None
@@ -84,10 +84,10 @@ class TestGuardedBuffer:
         assert buffer.intact
         assert np.isnan(buffer.content.view(np.float32)).all()
 
-    @pytest.mark.parametrize("place", [-1, 100])
-    def test_one_byte_outside_is_noticed(self, place: int) -> None:
+    @pytest.mark.parametrize("offset", [-1, 100])
+    def test_one_byte_outside_is_noticed(self, offset: int) -> None:
         buffer = GuardedBuffer(100)
-        buffer._memory[buffer._start + place] = 0
+        buffer._memory[buffer._start + offset] = 0
         assert not buffer.intact
 
     def test_buffers_side_by_side_keep_apart(self) -> None:
@@ -235,12 +235,14 @@ def @main(%t: Tensor[(5, 3), float32], %i: Tensor[(4), int64], %q: Tensor[(2, 2)
         assert MeasureInputs(first.inputs, (), first.expected).samples[1].inputs is first.inputs
 
 
-@pytest.mark.parametrize(("copies", "places"), [(1, 1), (3, 4), (64, 65), (64, 2), (3, 2), (1, 9)])
-def test_no_run_finds_the_constants_of_the_one_before(copies: int, places: int) -> None:
+@pytest.mark.parametrize(
+    ("copies", "output_sets"), [(1, 1), (3, 4), (64, 65), (64, 2), (3, 2), (1, 9)]
+)
+def test_no_run_finds_the_constants_of_the_one_before(copies: int, output_sets: int) -> None:
     """Nor does the first one find those of the last, behind which it follows again."""
-    count = runs_in_turn(copies, places)
+    count = runs_in_turn(copies, output_sets)
     found = [run % copies for run in range(count)]
-    assert set(found) == set(range(copies)) and count >= places
+    assert set(found) == set(range(copies)) and count >= output_sets
     assert copies == 1 or all(found[run] != found[run - 1] for run in range(count))
 
 
@@ -291,26 +293,26 @@ class TestConstantCopies:
         arrays = [np.arange(5, dtype=np.float32), np.arange(3, dtype=np.int8)]
         copies = ConstantCopies()
         addresses = copies.copy(arrays, 3)
-        assert len({place for row in addresses for place in row}) == 6
+        assert len({address for row in addresses for address in row}) == 6
         for row in addresses[1:]:
-            assert all(place % 64 == 0 for place in row)
-            for array, place in zip(arrays, row, strict=True):
-                assert ctypes.string_at(place, array.nbytes) == array.tobytes()
+            assert all(address % 64 == 0 for address in row)
+            for array, address in zip(arrays, row, strict=True):
+                assert ctypes.string_at(address, array.nbytes) == array.tobytes()
 
     def test_memory_that_holds_numbers_is_not_written_again(self) -> None:
         copies = ConstantCopies()
         first, second = np.full(64, 1, np.float32), np.full(32, 2, np.float32)
-        (_, place) = copies.copy([first], 2)
+        (_, address) = copies.copy([first], 2)
         (own, again) = copies.copy([second], 2)
-        assert again == place and own == [second.ctypes.data]
-        assert ctypes.string_at(place[0], 256) == first.tobytes()
+        assert again == address and own == [second.ctypes.data]
+        assert ctypes.string_at(address[0], 256) == first.tobytes()
 
     def test_indices_are_always_written(self) -> None:
         copies = ConstantCopies()
         copies.copy([np.full(64, 1, np.float32)], 2)
         indices = np.full(16, 3, np.int64)
-        (_, place) = copies.copy([indices], 2)
-        assert ctypes.string_at(place[0], 128) == indices.tobytes()
+        (_, address) = copies.copy([indices], 2)
+        assert ctypes.string_at(address[0], 128) == indices.tobytes()
         numbers = np.full(16, 4, np.float32)
-        (_, place) = copies.copy([numbers], 2)
-        assert ctypes.string_at(place[0], 64) == numbers.tobytes()
+        (_, address) = copies.copy([numbers], 2)
+        assert ctypes.string_at(address[0], 64) == numbers.tobytes()

@@ -75,16 +75,16 @@ def test_a_share_of_the_memory_of_the_machine() -> None:
     assert 0 < held_bytes() <= 1 << 30
 
 
-def test_outputs_have_as_many_places_as_wanted() -> None:
+def test_there_are_as_many_sets_of_outputs_as_wanted() -> None:
     tasks = HeldTasks(99 * BYTES)
     outputs = (np.zeros(COUNT, np.float32), np.zeros(3, np.int64))
     tasks.put("a", MeasureInputs((), (), outputs))
     memory = tasks.use("a")
     before = memory.bytes
-    places = memory.output_places(4)
-    assert places[0] is memory.outputs and len(places) == 4
-    addresses = [buffer.address for place in places for buffer in place]
+    output_sets = memory.output_sets(4)
+    assert output_sets[0] is memory.outputs and len(output_sets) == 4
+    addresses = [buffer.address for buffers in output_sets for buffer in buffers]
     assert len(set(addresses)) == 8
-    assert [buffer.content.nbytes for buffer in places[3]] == [BYTES, 24]
-    assert memory.output_places(2) == places[:2]
+    assert [buffer.content.nbytes for buffer in output_sets[3]] == [BYTES, 24]
+    assert memory.output_sets(2) == output_sets[:2]
     assert memory.bytes == before + 3 * (BYTES + 24)
