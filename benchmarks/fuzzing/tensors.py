@@ -280,8 +280,11 @@ def scatter_rows(net: NetworkBuilder, x: Value, pool: list[Value]) -> Value | No
 
 
 def one_hot(net: NetworkBuilder, x: Value, pool: list[Value]) -> Value | None:
-    """Vectors with one element on; indices that are out of range give none."""
-    if x.dtype != "int64" or x.rank > 3:
+    """Vectors with one element on; indices that are out of range give none.
+
+    Indices have an axis: newer shape inference of ONNX refuses a single one.
+    """
+    if x.dtype != "int64" or not 1 <= x.rank <= 3:
         return None
     values = net.exact_constant(np.array([-1, 2], net.pick(["float32", "int64"])))
     depth = net.constant(np.array(net.integer(1, 6), np.int64))

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.builds_apart
 SELECTION = [(kind, seed) for kind in KINDS for seed in (2, 3)]
 SELECTION += [("perceptron", 3056), ("convolutional", 3056)]  # their last batch is empty
 SELECTION += [("tensors", seed) for seed in range(4, 10)]
+SELECTION += [("tensors", 90001)]  # a single integer, of which OneHot takes none
 
 
 @pytest.mark.parametrize(("kind", "seed"), SELECTION)
