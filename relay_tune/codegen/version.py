@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-CODE_VERSION = "27"
+CODE_VERSION = "28"
 """Counted up when generated code changes so much that old measurements no longer hold."""

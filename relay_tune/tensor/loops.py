@@ -5,8 +5,9 @@
                 | while (value) { .. } | local buffer in { .. } | prefetch buffer[value, ...]
 
 Loads of buffers use `relay_tune.tensor.expression.Load`. Code generation gives each kind of loop
-its meaning: UNROLLED bodies are repeated, a VECTOR loop becomes vector instructions, REGISTER
-buffers (indexed by constants and unrolled or vector axes only) live in registers.
+its meaning: UNROLLED bodies are repeated, and IN_ORDER ones, of which none loads before the end of
+the one before; a VECTOR loop becomes vector instructions, REGISTER buffers (indexed by constants
+and unrolled or vector axes only) live in registers.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class LoopKind(Enum):
     SERIAL = "serial"
     PARALLEL = "parallel"
     UNROLLED = "unrolled"
+    IN_ORDER = "unrolled in order"
     VECTOR = "vector"
 
 

@@ -14,6 +14,9 @@ from relay_tune.tensor.expression import Axis, Literal, Scalar
 from relay_tune.tensor.loops import Loop, LoopKind
 from relay_tune.tensor.size import is_integer, is_symbolic, surely_less
 
+NO_LOADS_ACROSS = 'fence syncscope("singlethread") acq_rel'
+"""Keeps the compiler from loading early what follows; the processor does not see it."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoopWriter:
@@ -28,7 +31,7 @@ class LoopWriter:
         """Write a loop of any kind."""
         begin, end = _literal(loop.begin), _literal(loop.end)
         match loop.kind:
-            case LoopKind.UNROLLED:
+            case LoopKind.UNROLLED | LoopKind.IN_ORDER:
                 assert begin is not None and end is not None
                 self._unrolled(loop, begin, end)
             case LoopKind.VECTOR:
@@ -48,6 +51,8 @@ class LoopWriter:
             self.values.loads.unrolled[loop.axis] = (position - begin, end - 1 - position)
             self.values.indices.environment[loop.axis] = constant(position)
             self.write(loop.body)
+            if loop.kind is LoopKind.IN_ORDER and position + 1 < end:
+                self.values.writer.line(NO_LOADS_ACROSS)
         self.values.loads.unrolled.pop(loop.axis, None)
         if not self.values.loads.unrolled:
             self.values.loads.pending.flush()

@@ -25,24 +25,26 @@ def unrolled_loop(
     unroll: int,
     body: Statement,
     before: Callable[[Axis], Sequence[Statement]] = lambda group: (),
+    kind: LoopKind = LoopKind.UNROLLED,
 ) -> Statement:
     """A loop over `axis` whose body is repeated; what is left over follows, written out.
 
     What is left over of an open axis is a loop.
 
-    `before` gives what stands in front of each group of repeated bodies.
+    `before` gives what stands in front of each group of repeated bodies, `kind` says how they are
+    repeated.
     """
     if unroll <= 1:
         return loop_over(axis, _block(*before(axis), body))
     blocks, rest = divmod(axis.extent, unroll)
     block, step = Axis(f"{axis.name}_o", blocks), Axis(f"{axis.name}_u", unroll)
-    steps = loop_over(step, Let(axis, block * unroll + step, body), LoopKind.UNROLLED)
+    steps = loop_over(step, Let(axis, block * unroll + step, body), kind)
     main = loop_over(block, _block(*before(block), steps))
     if not rest:
         return main
     left = Axis(f"{axis.name}_r", rest)
-    kind = LoopKind.SERIAL if is_symbolic(rest) else LoopKind.UNROLLED
-    tail = loop_over(left, Let(axis, left + blocks * unroll, body), kind)
+    of_rest = LoopKind.SERIAL if is_symbolic(rest) else kind
+    tail = loop_over(left, Let(axis, left + blocks * unroll, body), of_rest)
     return Block((main, tail))
 
 

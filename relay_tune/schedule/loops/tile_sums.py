@@ -32,7 +32,7 @@ from relay_tune.tensor.expression import (
     literal,
     neutral_element,
 )
-from relay_tune.tensor.loops import Allocate, Block, Buffer, Let, Statement, Store
+from relay_tune.tensor.loops import Allocate, Block, Buffer, Let, LoopKind, Statement, Store
 from relay_tune.tensor.walk import replace_nodes, substitute
 
 Fetching = PanelPrefetch | NextPart | StreamPrefetch | TouchedRows | EpilogueReads
@@ -202,8 +202,11 @@ class TileSums:
                 self._asked_for(Site(bindings, around, (*outer, group))) if fetches else ()
             ),
         )
+        # Without a loop that sums wait in, compilers finish one after the other (decision 210).
+        has_loop = any(unrolled[axis] != axis.extent for axis in reduction)
+        kind = LoopKind.UNROLLED if has_loop else LoopKind.IN_ORDER
         for axis in reversed(outer):
-            body = unrolled_loop(axis, unrolled[axis], body)
+            body = unrolled_loop(axis, unrolled[axis], body, kind=kind)
         return body
 
     def _asked_for(self, site: Site) -> list[Statement]:

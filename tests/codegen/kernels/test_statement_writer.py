@@ -106,7 +106,7 @@ def test_collatz():
 @pytest.mark.parametrize(
     "value", [lambda n: n // 3, lambda n: n % 4, lambda n: (n * n) % 12, lambda n: n + 0]
 )
-@pytest.mark.parametrize("kind", [LoopKind.SERIAL, PARALLEL, UNROLLED])
+@pytest.mark.parametrize("kind", [LoopKind.SERIAL, PARALLEL, UNROLLED, LoopKind.IN_ORDER])
 def test_let_names_a_value(value, kind):
     n, m, j = Axis("n", 12), Axis("m", 12), Axis("j", 4)
     x, y = argument("x", 48), argument("y", 48)
