@@ -45,9 +45,9 @@ def _progression(indices: np.ndarray, size: int, mode: str) -> range | None:
             wide = np.where(wide < 0, wide + size, wide)
     if not wide.size or wide.min() < 0 or wide.max() >= size:
         return None
-    steps = set(np.diff(wide).tolist()) or {1}
-    step = steps.pop()
-    if steps or step == 0:
+    steps = np.diff(wide)
+    step = int(steps[0]) if steps.size else 1
+    if step == 0 or np.any(steps != step):
         return None
     return range(int(wide[0]), int(wide[-1]) + (1 if step > 0 else -1), step)
 
