@@ -17,6 +17,8 @@ from relay_tune.op_rules.layout.table import LAYOUT
 from relay_tune.op_rules.padding import PADDING, convolution_padding
 from relay_tune.op_rules.quantize.layers import integer_layer, integer_transposed_layer
 from relay_tune.op_rules.quantize.table import AFFINE
+from relay_tune.op_rules.simplify.nn.convolution import elements_over_padding
+from relay_tune.op_rules.simplify.table import SIMPLIFY
 
 
 def add_convolution(*operators: Operator | str) -> None:
@@ -29,6 +31,7 @@ def add_convolution(*operators: Operator | str) -> None:
     FUSION.add(fusion.CONVOLUTION, *operators)
     PADDING.add(convolution_padding, *operators)
     AFFINE.add(integer_layer, *operators)
+    SIMPLIFY.add((elements_over_padding,), *operators)
 
 
 def add_transposed_convolution(*operators: Operator | str) -> None:
