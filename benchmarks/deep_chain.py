@@ -17,8 +17,8 @@ from time import process_time
 from typing import TypeVar
 
 from relay_tune.building.program_form import program_kernels
-from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.parser.parse import parse
+from relay_tune.program.lower_program import lower_program
 from relay_tune.transform.instruments import Timing
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.typing.infer import infer_types

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from relay_tune.building.primitive import Primitive, PrimitiveCase
-from relay_tune.first_order.open_primitive import OpenPrimitive
-from relay_tune.first_order.open_programs import Example, is_possible, open_program, products_of
 from relay_tune.ir.dim_arithmetic import symbol_names
 from relay_tune.op.primitive_key import PrimitiveKey
+from relay_tune.program.open_primitive import OpenPrimitive
+from relay_tune.program.open_programs import Example, is_possible, open_program, products_of
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import UndecidedSizeError, dim_of

@@ -23,10 +23,10 @@ from relay_tune.building.workers import BuildWorkers, Compiling
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.target import Target, target_argument
 from relay_tune.errors import NoNativeCodeError
-from relay_tune.first_order.kinds import function_type
 from relay_tune.ir.module import Module
 from relay_tune.ir.output_names import named_outputs
 from relay_tune.logger import LOGGER
+from relay_tune.program.kinds import function_type
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import results_for_one_build
 from relay_tune.runtime.model import Model, open_inputs

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from relay_tune.building.primitive import Primitive
-from relay_tune.first_order.in_place_outputs import PossibleInPlace, PossibleReuse, Sharing
-from relay_tune.first_order.instructions import Instruction, RunRegion
-from relay_tune.first_order.program import FirstOrderFunction, FirstOrderProgram
 from relay_tune.ir.expr import Function
+from relay_tune.program.in_place_outputs import PossibleInPlace, PossibleReuse, Sharing
+from relay_tune.program.instructions import Instruction, RunRegion
+from relay_tune.program.program import FirstOrderFunction, FirstOrderProgram
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.in_place import can_be_in_place

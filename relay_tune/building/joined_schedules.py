@@ -9,8 +9,8 @@ from relay_tune.building.kept_kernels import ChooseSchedule
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import chosen_schedule
 from relay_tune.codegen.target import Target
-from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.expr import Function
+from relay_tune.program.program import FirstOrderProgram
 from relay_tune.schedule.plan import plan_program
 
 

@@ -6,11 +6,11 @@ import os
 from collections.abc import Sequence
 
 from relay_tune.errors import BuildError
-from relay_tune.first_order.instructions import DeferKernel, Register, RunRegion
-from relay_tune.first_order.kinds import TensorKind
-from relay_tune.first_order.program import FirstOrderProgram
-from relay_tune.first_order.region import Buffer, Origin, Region
 from relay_tune.ir.types import TensorType
+from relay_tune.program.instructions import DeferKernel, Register, RunRegion
+from relay_tune.program.kinds import TensorKind
+from relay_tune.program.program import FirstOrderProgram
+from relay_tune.program.region import Buffer, Origin, Region
 from relay_tune.typing.type_text import type_text
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 
-from relay_tune.first_order.open_primitive import OpenPrimitive
-from relay_tune.first_order.open_programs import USUAL_EXAMPLE, Example, open_program
-from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.ir.expr import Function
 from relay_tune.op.primitive_key import PrimitiveKey
+from relay_tune.program.open_primitive import OpenPrimitive
+from relay_tune.program.open_programs import USUAL_EXAMPLE, Example, open_program
+from relay_tune.program.size_naming import SizeSource
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule

@@ -28,8 +28,12 @@ from relay_tune.building.workers import BuildWorkers, Compiling
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.target import Target
 from relay_tune.errors import NoNativeCodeError
-from relay_tune.first_order.open_primitive import OpenPrimitive, is_open_primitive, open_primitive
-from relay_tune.first_order.open_programs import (
+from relay_tune.ir.expr import Function
+from relay_tune.op.lower import lower_function
+from relay_tune.op.primitive_key import PrimitiveKey, primitive_key, primitive_title
+from relay_tune.op.spaced_inputs import spaced_inputs
+from relay_tune.program.open_primitive import OpenPrimitive, is_open_primitive, open_primitive
+from relay_tune.program.open_programs import (
     Example,
     is_possible,
     no_open_code,
@@ -37,14 +41,10 @@ from relay_tune.first_order.open_programs import (
     size_program,
     usual_example,
 )
-from relay_tune.first_order.stretched_primitives import (
+from relay_tune.program.stretched_primitives import (
     StretchedPrimitive,
     stretched_primitives,
 )
-from relay_tune.ir.expr import Function
-from relay_tune.op.lower import lower_function
-from relay_tune.op.primitive_key import PrimitiveKey, primitive_key, primitive_title
-from relay_tune.op.spaced_inputs import spaced_inputs
 from relay_tune.remembered import primitive_is_written
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule

@@ -7,11 +7,6 @@ from dataclasses import replace
 
 from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
 from relay_tune.codegen.target import Target, native_target
-from relay_tune.first_order.instructions import DeferKernel, Instruction, RunRegion
-from relay_tune.first_order.kinds import component_types, is_open_type
-from relay_tune.first_order.lower_program import lower_program
-from relay_tune.first_order.program import FirstOrderProgram
-from relay_tune.first_order.region import Region
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module
@@ -19,6 +14,11 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.output_names import is_one_output
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType, TensorType, TupleType, Type
+from relay_tune.program.instructions import DeferKernel, Instruction, RunRegion
+from relay_tune.program.kinds import component_types, is_open_type
+from relay_tune.program.lower_program import lower_program
+from relay_tune.program.program import FirstOrderProgram
+from relay_tune.program.region import Region
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.infer import InferTypes
 from relay_tune.transform.language.inline_local import InlineLocal

@@ -16,14 +16,14 @@ from relay_tune.codegen.program_step import ProgramStep
 from relay_tune.codegen.programs.compiled import CompiledRegion
 from relay_tune.codegen.programs.region_step import FoundSizes, RegionStep, StretchedStep
 from relay_tune.codegen.target import Target
-from relay_tune.first_order.lone_regions import lone_region
-from relay_tune.first_order.region import Buffer, KernelRun, Origin, Region
-from relay_tune.first_order.region_sizes import kernel_words, no_size
 from relay_tune.ir.dim_arithmetic import substitute
 from relay_tune.ir.expr import Function
 from relay_tune.ir.types import TensorType
 from relay_tune.op.node_names import kernel_title, node_names, unique_titles
 from relay_tune.op.primitive_key import primitive_key, primitive_title
+from relay_tune.program.lone_regions import lone_region
+from relay_tune.program.region import Buffer, KernelRun, Origin, Region
+from relay_tune.program.region_sizes import kernel_words, no_size
 
 
 class StepWriter:

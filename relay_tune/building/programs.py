@@ -41,21 +41,21 @@ from relay_tune.codegen.programs.layout_tables import STATIC_COUNT
 from relay_tune.codegen.programs.program_text import program_text
 from relay_tune.codegen.programs.session_object import plain_functions
 from relay_tune.codegen.target import Target
-from relay_tune.first_order.held_tensors import most_held
-from relay_tune.first_order.in_place_outputs import (
+from relay_tune.ir.expr import Function
+from relay_tune.ir.module import Module
+from relay_tune.program.held_tensors import most_held
+from relay_tune.program.in_place_outputs import (
     possible_in_place,
     possible_reuses,
     possible_sharing,
 )
-from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
-from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
-from relay_tune.first_order.lone_regions import lone_region
-from relay_tune.first_order.lower_program import lower_program
-from relay_tune.first_order.once_a_run import regions_once_a_run
-from relay_tune.first_order.program import FirstOrderProgram
-from relay_tune.first_order.without_weights import without_weights
-from relay_tune.ir.expr import Function
-from relay_tune.ir.module import Module
+from relay_tune.program.kinds import MAXIMUM_OPEN_RANK
+from relay_tune.program.layouts import TENSOR_DATA, TENSOR_SHAPE
+from relay_tune.program.lone_regions import lone_region
+from relay_tune.program.lower_program import lower_program
+from relay_tune.program.once_a_run import regions_once_a_run
+from relay_tune.program.program import FirstOrderProgram
+from relay_tune.program.without_weights import without_weights
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.remembered import results_for_one_build
 from relay_tune.runtime.target_machine import machine_of

@@ -17,11 +17,11 @@ from relay_tune.building.kept_kernels import PrimitiveCode
 from relay_tune.building.primitive import Primitive
 from relay_tune.codegen.kernel_calls import BufferAddress, KernelCall, KernelChoice, call_of
 from relay_tune.codegen.programs.region_step import DynamicSizes, Extents, SizeCase, Word
-from relay_tune.first_order.region import Buffer, KernelRun, Region
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.dim_arithmetic import add, product, substitute, symbol_names
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
+from relay_tune.program.region import Buffer, KernelRun, Region
 from relay_tune.runtime.memory_plan import Lifetime, plan_blocks, plan_memory
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.expression import Tensor

@@ -23,8 +23,12 @@ from itertools import chain
 from math import prod
 
 from relay_tune.building.primitive import Packing, Primitive, PrimitiveCase
-from relay_tune.first_order.open_primitive import OpenPrimitive, with_sizes
-from relay_tune.first_order.open_programs import (
+from relay_tune.ir.dim_arithmetic import symbol_names
+from relay_tune.op.lower import lower_function
+from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
+from relay_tune.op.spaced_inputs import spaced_inputs
+from relay_tune.program.open_primitive import OpenPrimitive, with_sizes
+from relay_tune.program.open_programs import (
     LARGEST_EXAMPLE,
     Example,
     example_sizes,
@@ -34,10 +38,6 @@ from relay_tune.first_order.open_programs import (
     products_of,
     windowed_products,
 )
-from relay_tune.ir.dim_arithmetic import symbol_names
-from relay_tune.op.lower import lower_function
-from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
-from relay_tune.op.spaced_inputs import spaced_inputs
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Reduce, Tensor

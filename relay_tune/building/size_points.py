@@ -17,14 +17,14 @@ from math import prod
 from relay_tune.building.input_sizes import KnownSizes, Size
 from relay_tune.building.memory_limit import check_tensors
 from relay_tune.errors import InputError, telling
-from relay_tune.first_order.kinds import component_types, function_type, tensors_of
-from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.ir.dim import Symbol
 from relay_tune.ir.dim_arithmetic import substitute
 from relay_tune.ir.expr import Function, Var
 from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
+from relay_tune.program.kinds import component_types, function_type, tensors_of
+from relay_tune.program.open_primitive import OpenPrimitive
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_text import type_text
 

@@ -14,9 +14,9 @@ from relay_tune.building.program_form import (
     program_module,
 )
 from relay_tune.errors import InputError, NoNativeCodeError, fix_sizes
-from relay_tune.first_order.kinds import type_of
-from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.module import Module
+from relay_tune.program.kinds import type_of
+from relay_tune.program.lower_program import lower_program
 from relay_tune.runtime.model import open_inputs
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_text import type_text

@@ -10,8 +10,8 @@ from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.program_form import has_open_inputs
 from relay_tune.building.size_points import SizePoint, dynamic_inputs, input_shapes, size_points
 from relay_tune.cli.options import dynamic_shapes_of
-from relay_tune.first_order.kinds import is_open_type, type_of
 from relay_tune.ir.module import Module
+from relay_tune.program.kinds import is_open_type, type_of
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.infer import infer_types
 from relay_tune.zoo import example_inputs

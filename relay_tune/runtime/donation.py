@@ -10,11 +10,11 @@ import numpy as np
 
 from relay_tune.arguments import whole_number
 from relay_tune.errors import InputError
-from relay_tune.first_order.kinds import component_types
-from relay_tune.first_order.program import EntryPoint, InPlaceOutput
 from relay_tune.ir.dim import Dim, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import substitute, subtract, symbol_names
 from relay_tune.ir.types import TensorType
+from relay_tune.program.kinds import component_types
+from relay_tune.program.program import EntryPoint, InPlaceOutput
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.row_memory import RowMemory
 

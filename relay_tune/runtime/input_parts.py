@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from relay_tune.errors import InputError
-from relay_tune.first_order.kinds import component_types, is_open_type
-from relay_tune.first_order.program import EntryPoint
 from relay_tune.ir.dim import Polynomial
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.program.kinds import component_types, is_open_type
+from relay_tune.program.program import EntryPoint
 
 
 def plain_inputs(entry: EntryPoint) -> list[tuple[str, TensorType]] | None:

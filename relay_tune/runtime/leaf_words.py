@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, TensorKind
-from relay_tune.first_order.layouts import class_bytes, element_bytes, size_class, tensor_bytes
-from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType
+from relay_tune.program.kinds import MAXIMUM_OPEN_RANK, TensorKind
+from relay_tune.program.layouts import class_bytes, element_bytes, size_class, tensor_bytes
+from relay_tune.program.program import FirstOrderProgram
 from relay_tune.runtime.call_inputs import address_of
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from relay_tune.arguments import path_argument
 from relay_tune.codegen.export import METADATA_FORMAT
 from relay_tune.errors import InputError, RelayError
-from relay_tune.first_order.lower_program import described_program
-from relay_tune.first_order.program import AppendedOutput, FirstOrderProgram, InPlaceOutput
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.types import FuncType
+from relay_tune.program.lower_program import described_program
+from relay_tune.program.program import AppendedOutput, FirstOrderProgram, InPlaceOutput
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.library_file import checked_library
 from relay_tune.runtime.loaded_program import LoadedProgram

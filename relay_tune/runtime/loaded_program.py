@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.program.program import FirstOrderProgram
 from relay_tune.runtime.executable import Executable
 from relay_tune.runtime.native_calls import NativeCalls
 from relay_tune.runtime.native_session import SessionFunctions

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.program.program import FirstOrderProgram
 from relay_tune.runtime.interpreter.values import Value
 from relay_tune.runtime.native_session import SessionFunctions
 from relay_tune.runtime.program_call import ProgramCall

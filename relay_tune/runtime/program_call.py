@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from relay_tune.errors import InputError, RelayError
-from relay_tune.first_order.kinds import component_types
-from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dim import Symbol
 from relay_tune.ir.types import TensorType, TupleType, unflatten
+from relay_tune.program.kinds import component_types
+from relay_tune.program.program import FirstOrderProgram
 from relay_tune.runtime.aligned_memory import aligned_array
 from relay_tune.runtime.call_inputs import address_of, check_open_sizes, checked_array
 from relay_tune.runtime.continuation import Continuation, Link, Words

@@ -16,7 +16,7 @@ from statistics import median
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.program_step import ProgramStep
 from relay_tune.codegen.programs.compiled import CompiledFunctions
-from relay_tune.first_order.instructions import (
+from relay_tune.program.instructions import (
     CheckIndices,
     LoadConstant,
     Release,
@@ -24,7 +24,7 @@ from relay_tune.first_order.instructions import (
     Retain,
     RunRegion,
 )
-from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.program.program import FirstOrderProgram
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.profile import ProfileReport, ProfileRow
 from relay_tune.runtime.trace import Trace, TraceEvent

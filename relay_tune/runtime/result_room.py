@@ -6,9 +6,9 @@ from math import prod
 
 import numpy as np
 
-from relay_tune.first_order.kinds import is_open_type
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, Type
+from relay_tune.program.kinds import is_open_type
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.result_memory import LARGE_RESULT, ResultMemory
 

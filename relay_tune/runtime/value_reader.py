@@ -14,12 +14,12 @@ from struct import Struct
 
 import numpy as np
 
-from relay_tune.first_order.kinds import is_open_type
-from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE, ObjectLayout
-from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Constructor
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.program.kinds import is_open_type
+from relay_tune.program.layouts import TENSOR_DATA, TENSOR_SHAPE, ObjectLayout
+from relay_tune.program.program import FirstOrderProgram
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.interpreter.values import (

@@ -17,10 +17,10 @@ import numpy as np
 
 from relay_tune.codegen.programs.build_values import FIRST_LEAF
 from relay_tune.errors import InputError
-from relay_tune.first_order.kinds import is_open_type
-from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import RefType, TensorType, TupleType, Type
+from relay_tune.program.kinds import is_open_type
+from relay_tune.program.program import FirstOrderProgram
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.call_inputs import address_of, checked_array
 from relay_tune.runtime.interpreter.values import ConstructorValue, ReferenceCell

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from relay_tune.first_order.open_primitive import is_open_primitive, open_primitive
-from relay_tune.first_order.open_programs import open_program
 from relay_tune.ir.expr import Call, Expr, Function
 from relay_tune.op.lower import lower_function
+from relay_tune.program.open_primitive import is_open_primitive, open_primitive
+from relay_tune.program.open_programs import open_program
 from relay_tune.tensor.program import TensorProgram
 
 

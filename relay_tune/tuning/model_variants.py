@@ -18,10 +18,10 @@ from relay_tune.building.size_points import SizePoint, input_shapes
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.target import Target
-from relay_tune.first_order.kinds import is_open_type, type_of
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
+from relay_tune.program.kinds import is_open_type, type_of
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.runtime.loaded_program import LoadedProgram
 from relay_tune.runtime.measuring.random_inputs import random_array

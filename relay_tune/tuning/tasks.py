@@ -12,9 +12,6 @@ from relay_tune.building.size_points import SizePoint, local_sizes
 from relay_tune.building.work import plan_bytes, plan_operations
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, InputError, NoNativeCodeError
-from relay_tune.first_order.open_primitive import is_open_primitive, with_sizes
-from relay_tune.first_order.open_programs import example_sizes
-from relay_tune.first_order.primitive_calls import is_scalar_arithmetic
 from relay_tune.ir.expr import Call, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
@@ -22,6 +19,9 @@ from relay_tune.op.lower import lower_function
 from relay_tune.op.node_names import kernel_title, node_names, unique_titles
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.op.primitive_views import computes_nothing
+from relay_tune.program.open_primitive import is_open_primitive, with_sizes
+from relay_tune.program.open_programs import example_sizes
+from relay_tune.program.primitive_calls import is_scalar_arithmetic
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.plan import Plan, plan_program

@@ -11,9 +11,9 @@ from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import chosen_schedule, primitives_of
 from relay_tune.building.program_form import program_kernels, program_module
 from relay_tune.codegen.target import native_target
-from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
+from relay_tune.program.lower_program import lower_program
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.typing.infer import infer_types

@@ -11,9 +11,9 @@ from relay_tune.codegen.programs.queue_functions import LEVELS, RECORDS
 from relay_tune.codegen.programs.queue_steps import BATCH_COST, smallest_counts
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import RelayError
-from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
+from relay_tune.program.lower_program import lower_program
 from relay_tune.runtime.data_values import data_value, list_value
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.interpreter.values import ConstructorValue

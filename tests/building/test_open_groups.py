@@ -10,9 +10,9 @@ from relay_tune.building.primitives import primitives_of
 from relay_tune.building.program_form import program_kernels, program_module
 from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.target import parse_target
-from relay_tune.first_order.lower_program import lower_program
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
+from relay_tune.program.lower_program import lower_program
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program, read_schedule

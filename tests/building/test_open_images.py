@@ -9,12 +9,12 @@ from relay_tune.building.primitives import primitives_of
 from relay_tune.building.program_form import program_kernels, program_module
 from relay_tune.building.size_cases import FEW_PIXELS, FEW_ROWS, SMALL_SIDE
 from relay_tune.codegen.target import native_target
-from relay_tune.first_order.lower_program import lower_program
-from relay_tune.first_order.open_primitive import open_primitive
-from relay_tune.first_order.open_programs import example_sizes, usual_example
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
 from relay_tune.op.primitive_key import PrimitiveKey
+from relay_tune.program.lower_program import lower_program
+from relay_tune.program.open_primitive import open_primitive
+from relay_tune.program.open_programs import example_sizes, usual_example
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm

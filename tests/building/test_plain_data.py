@@ -8,8 +8,8 @@ from relay_tune.building.primitives import primitives_of
 from relay_tune.building.program_form import program_kernels
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import BuildError
-from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.dim import Symbol
+from relay_tune.program.lower_program import lower_program
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.deferred_array import array_of
 from relay_tune.tensor.expression import Axis, cast, reduce

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from relay_tune.building.program_form import fused_module, program_regions
-from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.expr import Call, Expr, Function, Tuple, Var, constant
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
+from relay_tune.program.lower_program import lower_program
 from relay_tune.runtime.model import Model
 from relay_tune.typing.infer import infer_types
 

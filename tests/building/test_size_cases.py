@@ -23,11 +23,11 @@ from relay_tune.building.size_cases import (
     MANY_ROWS_EXAMPLE,
 )
 from relay_tune.codegen.target import Target, native_target, parse_target
-from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
 from relay_tune.op.primitive_key import PrimitiveKey
+from relay_tune.program.lower_program import lower_program
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule

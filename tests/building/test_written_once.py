@@ -11,7 +11,7 @@ from relay_tune.building import primitives
 from relay_tune.building.kept_kernels import PrimitiveCode
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import write_primitive
-from relay_tune.first_order.open_programs import Example
+from relay_tune.program.open_programs import Example
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.program import ScheduledProgram

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import relay_tune as rt
 from relay_tune.building.build import build
-from relay_tune.first_order.program import InPlaceOutput
 from relay_tune.ir.parser.parse import parse
+from relay_tune.program.program import InPlaceOutput
 from relay_tune.runtime.donation import in_place_inputs
 from relay_tune.runtime.model import Model
 

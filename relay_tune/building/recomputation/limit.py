@@ -13,7 +13,7 @@ class MemoryLimit:
     Attributes:
         bytes: the most for what a region plans.
         with_held: whether tensors that functions hold while a region runs count, too
-            (`relay_tune.first_order.held_tensors`).
+            (`relay_tune.program.held_tensors`).
     """
 
     bytes: int

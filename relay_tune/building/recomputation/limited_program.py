@@ -25,12 +25,12 @@ from relay_tune.building.recomputation.within_limit import least_limit, sequence
 from relay_tune.building.region_layout import own_workspace
 from relay_tune.building.work import rough_cycles
 from relay_tune.errors import InputError, MemoryLimitError
-from relay_tune.first_order.instructions import Instruction, RunRegion
-from relay_tune.first_order.program import FirstOrderFunction, FirstOrderProgram
-from relay_tune.first_order.region import KernelRun, Region
-from relay_tune.first_order.region_sizes import kernel_words
 from relay_tune.ir.expr import Function
 from relay_tune.machine.machine import Machine
+from relay_tune.program.instructions import Instruction, RunRegion
+from relay_tune.program.program import FirstOrderFunction, FirstOrderProgram
+from relay_tune.program.region import KernelRun, Region
+from relay_tune.program.region_sizes import kernel_words
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_text import type_text
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from math import inf
 
 from relay_tune.building.recomputation.steps import Step, Steps
-from relay_tune.first_order.in_place_outputs import equal_pairs
-from relay_tune.first_order.region import Buffer, KernelRun, Origin, Part, Region
+from relay_tune.program.in_place_outputs import equal_pairs
+from relay_tune.program.region import Buffer, KernelRun, Origin, Part, Region
 from relay_tune.quick_dataclass import dataclass
 
 

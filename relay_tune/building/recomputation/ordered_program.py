@@ -20,10 +20,10 @@ from relay_tune.building.recomputation.limited_region import (
 from relay_tune.building.recomputation.prompt_order import prompt_order
 from relay_tune.building.recomputation.within_limit import planned_bytes
 from relay_tune.building.region_layout import own_workspace
-from relay_tune.first_order.instructions import Instruction, RunRegion
-from relay_tune.first_order.program import FirstOrderFunction, FirstOrderProgram
-from relay_tune.first_order.region import KernelRun, Region
 from relay_tune.ir.expr import Function
+from relay_tune.program.instructions import Instruction, RunRegion
+from relay_tune.program.program import FirstOrderFunction, FirstOrderProgram
+from relay_tune.program.region import KernelRun, Region
 
 LEAST_RUNS = 3
 """Two kernels of a region have one order, or one that takes the same memory."""

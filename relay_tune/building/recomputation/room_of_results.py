@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Container
 from dataclasses import replace
 
-from relay_tune.first_order.in_place_outputs import BufferUses, equal_pairs
-from relay_tune.first_order.region import Buffer, KernelRun, Part, Region
+from relay_tune.program.in_place_outputs import BufferUses, equal_pairs
+from relay_tune.program.region import Buffer, KernelRun, Part, Region
 
 
 def with_values_in_results(

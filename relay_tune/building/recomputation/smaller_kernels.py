@@ -17,10 +17,10 @@ from math import prod
 from relay_tune.building.kept_kernels import PrimitiveCode
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.recomputation.steps import Steps
-from relay_tune.first_order.region import KernelRun
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
 from relay_tune.machine.machine import Machine
+from relay_tune.program.region import KernelRun
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.apply import apply_schedule

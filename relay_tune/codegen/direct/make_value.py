@@ -37,7 +37,7 @@ from relay_tune.codegen.direct.python_objects import (
     PythonObjects,
 )
 from relay_tune.codegen.direct.words import Call, Layout, Step, StepKind
-from relay_tune.first_order.layouts import LINK, TENSOR_DATA, TENSOR_SHAPE
+from relay_tune.program.layouts import LINK, TENSOR_DATA, TENSOR_SHAPE
 
 MAKE_VALUE = internal("ptr", "make_value", "ptr", "ptr", "i64", "ptr")
 CLEAN_LINKS = internal("void", "clean_links", "ptr", "i64", "ptr")

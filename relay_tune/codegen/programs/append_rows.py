@@ -30,9 +30,9 @@ from relay_tune.codegen.programs.heap import FAIL
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import STORES, Store
 from relay_tune.codegen.programs.tensor_room import ALLOCATE_OPEN, TENSOR_ROOM, add_open_tensors
-from relay_tune.first_order.instructions import AppendRows, ExtendTensor
-from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, TensorKind
-from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
+from relay_tune.program.instructions import AppendRows, ExtendTensor
+from relay_tune.program.kinds import MAXIMUM_OPEN_RANK, TensorKind
+from relay_tune.program.layouts import TENSOR_DATA, TENSOR_SHAPE
 
 _APPEND_ROWS = internal(
     "{ ptr, i64 }",

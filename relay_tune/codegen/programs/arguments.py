@@ -15,8 +15,8 @@ from relay_tune.codegen.llvm_types import is_float
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import PASSED
 from relay_tune.codegen.programs.values import llvm_type
-from relay_tune.first_order.instructions import Register
-from relay_tune.first_order.kinds import Kind, ScalarKind
+from relay_tune.program.instructions import Register
+from relay_tune.program.kinds import Kind, ScalarKind
 
 WORD_REGISTERS = 5
 """For integers and pointers: six of System V's ABI for AMD64 (AAPCS64 has eight), of which the

@@ -25,8 +25,8 @@ from relay_tune.codegen.builder.signature import function
 from relay_tune.codegen.programs.heap import TAKE_BLOCK, WRITE_HEADER
 from relay_tune.codegen.programs.layout_tables import FORMS, NARROW_FIELDS, Form, field_of
 from relay_tune.codegen.word_table import ADDRESS, NUMBER, Word
-from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
-from relay_tune.first_order.layouts import (
+from relay_tune.program.kinds import MAXIMUM_OPEN_RANK
+from relay_tune.program.layouts import (
     MAXIMUM_LAYOUTS,
     TENSOR_DATA,
     TENSOR_SHAPE,

@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from relay_tune.first_order.kinds import Kind, ScalarKind
-from relay_tune.first_order.layouts import ObjectLayout
-from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.program.kinds import Kind, ScalarKind
+from relay_tune.program.layouts import ObjectLayout
+from relay_tune.program.program import FirstOrderProgram
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_text import type_text
 

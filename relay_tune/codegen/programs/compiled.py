@@ -5,7 +5,7 @@ from __future__ import annotations
 from relay_tune.codegen.compiled_code import CompiledCode
 from relay_tune.codegen.kernel_calls import Calls, single_calls
 from relay_tune.codegen.program_step import ProgramStep
-from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.program.program import FirstOrderProgram
 from relay_tune.quick_dataclass import dataclass
 
 

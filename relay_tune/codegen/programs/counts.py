@@ -12,7 +12,7 @@ from relay_tune.codegen.builder.native_module import NativeModule
 from relay_tune.codegen.builder.operand import Operand
 from relay_tune.codegen.builder.signature import function, internal
 from relay_tune.codegen.programs.heap import GIVE_BLOCK
-from relay_tune.first_order.layouts import LINK
+from relay_tune.program.layouts import LINK
 
 RETAIN = internal("void", "retain", "ptr")
 LOSE = internal("i1", "lose", "ptr")

@@ -33,9 +33,9 @@ from relay_tune.codegen.programs.session_functions import RESET_SESSION
 from relay_tune.codegen.programs.stack_switch import ENTER
 from relay_tune.codegen.programs.values import result_type
 from relay_tune.codegen.subnormals import FLUSH_SUBNORMALS, RESTORE_CONTROL
-from relay_tune.first_order.kinds import Kind, ScalarKind, TensorKind, kinds_of
-from relay_tune.first_order.layouts import element_bytes
-from relay_tune.first_order.program import EntryPoint
+from relay_tune.program.kinds import Kind, ScalarKind, TensorKind, kinds_of
+from relay_tune.program.layouts import element_bytes
+from relay_tune.program.program import EntryPoint
 
 
 def entry_text(symbol: str, entry: EntryPoint, module: ModuleWriter) -> str:

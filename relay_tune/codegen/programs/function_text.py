@@ -19,10 +19,10 @@ from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import INPUTS, OUTPUTS, STACK_LIMIT, TOO_DEEP
 from relay_tune.codegen.programs.values import llvm_type, result_type
-from relay_tune.first_order.instructions import Register
-from relay_tune.first_order.kinds import TensorKind
-from relay_tune.first_order.program import FirstOrderFunction
-from relay_tune.first_order.terminators import (
+from relay_tune.program.instructions import Register
+from relay_tune.program.kinds import TensorKind
+from relay_tune.program.program import FirstOrderFunction
+from relay_tune.program.terminators import (
     Branch,
     Fail,
     Jump,

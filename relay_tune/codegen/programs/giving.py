@@ -17,7 +17,7 @@ from relay_tune.codegen.builder.native_module import NativeModule
 from relay_tune.codegen.builder.signature import function, internal
 from relay_tune.codegen.programs.memory_regions import ALIGNED_MEMORY, REGION_HEAD_BYTES
 from relay_tune.codegen.programs.session_functions import FREE, HAND_OVER, RELEASE_OBJECT
-from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
+from relay_tune.program.layouts import TENSOR_DATA, TENSOR_SHAPE
 
 HEAD_BYTES = REGION_HEAD_BYTES + TENSOR_DATA
 """What stands before the elements of a tensor that is alone in its memory."""

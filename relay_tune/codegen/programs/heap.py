@@ -12,7 +12,7 @@ from relay_tune.codegen.builder.native_module import NativeModule
 from relay_tune.codegen.builder.operand import Location, Operand
 from relay_tune.codegen.builder.signature import function, internal
 from relay_tune.codegen.programs.session import ERROR, FREE_LISTS, NO_MEMORY
-from relay_tune.first_order.layouts import LINK
+from relay_tune.program.layouts import LINK
 
 TAKE_BLOCK = internal("ptr", "take_block", "ptr", "i64", "i64")
 ALLOCATE = internal("ptr", "allocate", "ptr", "i64", "i64", "i32")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import FAILED_INDEX, FAILED_SIZE
-from relay_tune.first_order.instructions import CheckIndices, Register, SizeOf
-from relay_tune.first_order.kinds import ScalarKind, TensorKind
-from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.program.instructions import CheckIndices, Register, SizeOf
+from relay_tune.program.kinds import ScalarKind, TensorKind
+from relay_tune.program.program import FirstOrderProgram
 
 
 def index_messages(program: FirstOrderProgram) -> list[str]:

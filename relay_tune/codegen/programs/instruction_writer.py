@@ -17,7 +17,9 @@ from relay_tune.codegen.programs.scalar_writer import write_scalars
 from relay_tune.codegen.programs.session import PASSED
 from relay_tune.codegen.programs.values import llvm_type, result_type
 from relay_tune.codegen.size_writer import SizeWriter
-from relay_tune.first_order.instructions import (
+from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim_arithmetic import is_sum_of_sizes
+from relay_tune.program.instructions import (
     AppendRows,
     CallClosure,
     CallFunction,
@@ -40,12 +42,10 @@ from relay_tune.first_order.instructions import (
     ViewRows,
     WriteField,
 )
-from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, ScalarKind, TensorKind, is_counted
-from relay_tune.first_order.open_primitive import OpenPrimitive
-from relay_tune.first_order.program import FirstOrderFunction
-from relay_tune.first_order.size_naming import SizeSource
-from relay_tune.ir.dim import Dim
-from relay_tune.ir.dim_arithmetic import is_sum_of_sizes
+from relay_tune.program.kinds import MAXIMUM_OPEN_RANK, ScalarKind, TensorKind, is_counted
+from relay_tune.program.open_primitive import OpenPrimitive
+from relay_tune.program.program import FirstOrderFunction
+from relay_tune.program.size_naming import SizeSource
 
 CONSTANTS = "@relay_tune_constants"
 

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 
 from relay_tune.codegen.builder.operand import Operand
 from relay_tune.codegen.word_table import ADDRESS, NUMBER, Word
-from relay_tune.first_order.kinds import Kind, is_counted
-from relay_tune.first_order.layouts import ObjectLayout, class_bytes, field_bytes, size_class
+from relay_tune.program.kinds import Kind, is_counted
+from relay_tune.program.layouts import ObjectLayout, class_bytes, field_bytes, size_class
 
 STATIC_COUNT = -(1 << 31)
 """The reference count of static objects."""

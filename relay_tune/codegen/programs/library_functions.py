@@ -22,7 +22,7 @@ from relay_tune.codegen.programs.weight_pages import (
     add_large_weights,
     weight_stretches,
 )
-from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE, class_bytes, size_class
+from relay_tune.program.layouts import TENSOR_DATA, TENSOR_SHAPE, class_bytes, size_class
 
 _SESSION_WORDS = (
     "close",

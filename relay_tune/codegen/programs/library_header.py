@@ -15,14 +15,14 @@ from relay_tune.codegen.programs.session import (
     TOO_DEEP,
     WRONG_PROCESSOR,
 )
-from relay_tune.first_order.kinds import (
+from relay_tune.program.kinds import (
     MAXIMUM_OPEN_RANK,
     ScalarKind,
     TensorKind,
     component_types,
     kinds_of,
 )
-from relay_tune.first_order.program import EntryPoint
+from relay_tune.program.program import EntryPoint
 from relay_tune.typing.type_text import type_text
 
 _WHOLE = """\

@@ -21,7 +21,7 @@ from relay_tune.codegen.programs.counts import class_number
 from relay_tune.codegen.programs.heap import NEW_REGION, free_list
 from relay_tune.codegen.programs.session import REGIONS
 from relay_tune.codegen.programs.session_functions import HAND_OVER
-from relay_tune.first_order.layouts import LINK, size_class
+from relay_tune.program.layouts import LINK, size_class
 
 REGION_BYTES = 1 << 16
 REGION_HEAD_BYTES = 64

@@ -9,9 +9,9 @@ import numpy as np
 
 from relay_tune.codegen.programs.region_step import RegionStep
 from relay_tune.codegen.programs.session import FIRST_MESSAGE
-from relay_tune.first_order.program import FirstOrderProgram
-from relay_tune.first_order.region import Region
 from relay_tune.ir.expr import Function
+from relay_tune.program.program import FirstOrderProgram
+from relay_tune.program.region import Region
 from relay_tune.quick_dataclass import dataclass
 
 

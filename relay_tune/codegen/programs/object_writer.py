@@ -10,9 +10,9 @@ from relay_tune.codegen.kernels.stored_values import from_memory, to_memory
 from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.values import stored_type
-from relay_tune.first_order.instructions import Register
-from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, Kind, ScalarKind, TensorKind, is_counted
-from relay_tune.first_order.layouts import (
+from relay_tune.program.instructions import Register
+from relay_tune.program.kinds import MAXIMUM_OPEN_RANK, Kind, ScalarKind, TensorKind, is_counted
+from relay_tune.program.layouts import (
     TENSOR_DATA,
     TENSOR_LAYOUT,
     TENSOR_SHAPE,

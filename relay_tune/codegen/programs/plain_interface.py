@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from relay_tune.first_order.kinds import is_open_type
-from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.program.kinds import is_open_type
+from relay_tune.program.program import FirstOrderProgram
 from relay_tune.quick_dataclass import dataclass
 from relay_tune.typing.type_text import type_text
 

@@ -30,9 +30,9 @@ from relay_tune.codegen.programs.session import session_bytes
 from relay_tune.codegen.programs.session_object import heap_part
 from relay_tune.codegen.programs.stack_switch import add_stack
 from relay_tune.codegen.subnormals import subnormals_text
-from relay_tune.first_order.program import FirstOrderProgram
-from relay_tune.first_order.region import Region
 from relay_tune.ir.expr import Function
+from relay_tune.program.program import FirstOrderProgram
+from relay_tune.program.region import Region
 from relay_tune.quick_dataclass import dataclass
 
 ENTRY_SYMBOL = "relay_tune_call_main"

@@ -24,9 +24,9 @@ from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.region_step import RegionStep
 from relay_tune.codegen.programs.region_writer import write_step
 from relay_tune.codegen.programs.values import llvm_type
-from relay_tune.first_order.kinds import Kind, TensorKind, function_type, is_counted, kinds_of
-from relay_tune.first_order.layouts import LINK, TENSOR_DATA, TENSOR_LAYOUT, element_bytes
 from relay_tune.ir.expr import Function
+from relay_tune.program.kinds import Kind, TensorKind, function_type, is_counted, kinds_of
+from relay_tune.program.layouts import LINK, TENSOR_DATA, TENSOR_LAYOUT, element_bytes
 from relay_tune.quick_dataclass import dataclass
 
 BATCH_COST = 2.5

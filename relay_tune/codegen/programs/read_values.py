@@ -28,7 +28,7 @@ from relay_tune.codegen.programs.layout_tables import (
     Form,
     field_of,
 )
-from relay_tune.first_order.layouts import LINK, TENSOR_DATA, TENSOR_LAYOUT
+from relay_tune.program.layouts import LINK, TENSOR_DATA, TENSOR_LAYOUT
 
 READ = function("i64", "relay_tune_read", "ptr", "i64", "ptr", "i64", "ptr", "i64")
 GATHER = function("void", "relay_tune_gather", "ptr", "i64", "i64", "ptr")

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from relay_tune.codegen.kernel_calls import Calls
-from relay_tune.first_order.region import SizeCheck
-from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.ir.dim import Dim
+from relay_tune.program.region import SizeCheck
+from relay_tune.program.size_naming import SizeSource
 from relay_tune.quick_dataclass import dataclass
 
 SMALLEST_SHARED_WORK = 200_000

@@ -21,12 +21,12 @@ from relay_tune.codegen.programs.region_step import (
 from relay_tune.codegen.programs.session import THREADS
 from relay_tune.codegen.programs.values import llvm_type
 from relay_tune.codegen.size_writer import SizeWriter
-from relay_tune.first_order.instructions import Register, RunRegion
-from relay_tune.first_order.kinds import ScalarKind, TensorKind
-from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_LAYOUT, field_bytes
-from relay_tune.first_order.region import SizeCheck
-from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.ir.dim_arithmetic import symbol_names
+from relay_tune.program.instructions import Register, RunRegion
+from relay_tune.program.kinds import ScalarKind, TensorKind
+from relay_tune.program.layouts import TENSOR_DATA, TENSOR_LAYOUT, field_bytes
+from relay_tune.program.region import SizeCheck
+from relay_tune.program.size_naming import SizeSource
 
 
 def write_region(instruction: RunRegion, step: RegionStep, objects: ObjectWriter) -> None:

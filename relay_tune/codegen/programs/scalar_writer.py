@@ -5,8 +5,8 @@ from __future__ import annotations
 from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.kernels.value_writer import ValueWriter
 from relay_tune.codegen.programs.object_writer import ObjectWriter
-from relay_tune.first_order.instructions import ComputeScalars
 from relay_tune.op.lower import lower_function
+from relay_tune.program.instructions import ComputeScalars
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.tensor import Computed
 

@@ -20,7 +20,7 @@ offset 0     the caller's stack pointer while a program runs, or its `jmp_buf`
 from __future__ import annotations
 
 from relay_tune.codegen.word_table import ADDRESS, NUMBER, Word
-from relay_tune.first_order.layouts import SIZE_CLASSES
+from relay_tune.program.layouts import SIZE_CLASSES
 
 SAVED_STACK, STACK_TOP, STACK_LIMIT, ERROR, REGIONS, INPUTS, OUTPUTS, THREADS = range(0, 64, 8)
 QUEUED, DEEPEST, QUEUED_BYTES = range(64, 88, 8)

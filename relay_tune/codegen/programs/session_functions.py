@@ -19,7 +19,7 @@ from relay_tune.codegen.programs.queue_functions import FORGET_QUEUE
 from relay_tune.codegen.programs.session import FREE_LISTS, REGIONS, THREADS
 from relay_tune.codegen.programs.stack_switch import MAP_STACK, UNMAP_STACK
 from relay_tune.codegen.programs.tensor_room import TENSOR_ROOM
-from relay_tune.first_order.layouts import SIZE_CLASSES, TENSOR_DATA
+from relay_tune.program.layouts import SIZE_CLASSES, TENSOR_DATA
 
 OPEN_SESSION = function("ptr", "relay_tune_open", "i64")
 CLOSE_SESSION = function("void", "relay_tune_close", "ptr")

@@ -8,7 +8,7 @@
                                                  the tensor, if it may get another shape; else a
                                                  copy, and one reference less
 
-The class of a size is found as `relay_tune.first_order.layouts.size_class` does: steps of 16 bytes,
+The class of a size is found as `relay_tune.program.layouts.size_class` does: steps of 16 bytes,
 then four classes a power of two.
 """
 
@@ -18,7 +18,7 @@ from relay_tune.codegen.builder.native_module import NativeModule
 from relay_tune.codegen.builder.signature import function, internal
 from relay_tune.codegen.programs.counts import LOSE
 from relay_tune.codegen.programs.heap import ALLOCATE
-from relay_tune.first_order.layouts import SMALL_LIMIT, SMALL_STEP, TENSOR_DATA
+from relay_tune.program.layouts import SMALL_LIMIT, SMALL_STEP, TENSOR_DATA
 
 TENSOR_ROOM = internal("{ i64, i64 }", "tensor_room", "i64")
 ALLOCATE_OPEN = internal("ptr", "allocate_open", "ptr", "i64")

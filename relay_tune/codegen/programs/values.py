@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relay_tune.codegen.llvm_types import memory_type, value_type
-from relay_tune.first_order.kinds import Kind, ScalarKind
+from relay_tune.program.kinds import Kind, ScalarKind
 
 
 def llvm_type(kind: Kind) -> str:

@@ -11,11 +11,11 @@ import numpy as np
 from relay_tune.codegen.direct.words import Call, ConstructorForm, FormKind, LeafForm, ListForm
 from relay_tune.codegen.programs.build_values import FIRST_LEAF, LeafColumn
 from relay_tune.codegen.word_table import WORD
-from relay_tune.first_order.kinds import is_open_type
-from relay_tune.first_order.program import FirstOrderProgram, types_within
 from relay_tune.ir.dim import Dim, Symbol, UnknownDim
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.program.kinds import is_open_type
+from relay_tune.program.program import FirstOrderProgram, types_within
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.direct.code import Words, new_words
 from relay_tune.runtime.leaf_words import Leaf

@@ -16,8 +16,8 @@ from relay_tune.codegen.direct.direct_call import DIRECT_CALL, DIRECT_RESULTS, N
 from relay_tune.codegen.direct.make_results import NO_RESULT_ROOM
 from relay_tune.codegen.direct.read_arguments import NO_ROOM
 from relay_tune.codegen.direct.words import Call
-from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.types import Type
+from relay_tune.program.program import FirstOrderProgram
 from relay_tune.runtime.direct.arguments import Arguments, can_read
 from relay_tune.runtime.direct.callee import Callee
 from relay_tune.runtime.direct.code import METH_FASTCALL, METH_NOARGS, NativeMethod, new_words

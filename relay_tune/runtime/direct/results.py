@@ -10,15 +10,15 @@ import numpy as np
 
 from relay_tune.codegen.direct.words import Call, Layout, StepKind
 from relay_tune.codegen.word_table import WORD
-from relay_tune.first_order.kinds import component_types, is_open_type
-from relay_tune.first_order.program import (
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.program.kinds import component_types, is_open_type
+from relay_tune.program.program import (
     ConstructorLayout,
     DataTypes,
     FirstOrderProgram,
     types_within,
 )
-from relay_tune.ir.dtypes import DTYPES
-from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.direct.code import Words, new_words
 from relay_tune.runtime.interpreter.values import ConstructorValue, value_of_nothing

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from relay_tune.codegen.programs.c_interface import c_constructors
-from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.parser.parse import parse
+from relay_tune.program.lower_program import lower_program
 from relay_tune.typing.infer import infer_types
 from tests.codegen.programs.plain_library import PlainLibrary
 

@@ -5,7 +5,7 @@ import pytest
 from relay_tune.codegen.builder.native_module import NativeModule
 from relay_tune.codegen.builder.signature import function
 from relay_tune.codegen.programs.tensor_room import TENSOR_ROOM, add_tensor_room
-from relay_tune.first_order.layouts import TENSOR_DATA, class_bytes, size_class
+from relay_tune.program.layouts import TENSOR_DATA, class_bytes, size_class
 from tests.codegen.builder.native_function import load
 
 
