@@ -1,7 +1,8 @@
 """Mark kernels whose constants of bytes have pairs that add up to little.
 
 before: fn (%x: Tensor[(8, 64), uint8]) { nn.dense(%x, W, out_dtype="int32") }        |W| <= 64
-after:  fn (%x: Tensor[(8, 64), uint8], Bounded=((0, 1),)) { nn.dense(%x, W, out_dtype="int32") }
+after:  fn (%x: Tensor[(8, 64), uint8], Bounded=((0, 0), (0, 1))) {
+            nn.dense(%x, W, out_dtype="int32") }
 
 So are weights of 7 bits, which quantizers make for processors that add up products of bytes in 16
 bits. Kernels for any weights widen them to 16 bits first there (`relay_tune.op.bounded_constants`).
