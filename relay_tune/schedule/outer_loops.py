@@ -57,18 +57,18 @@ def _outer_loops(
 ) -> tuple[OuterLoop, ...]:
     over_blocks: list[OuterLoop] = []
     over_tiles: list[OuterLoop] = []
-    for place in order:
-        tiles = ceiling_quotient(axes[place].extent, tile[place])
+    for position in order:
+        tiles = ceiling_quotient(axes[position].extent, tile[position])
         example = nominal(tiles)
-        in_block = -(-example // in_blocks[place])
+        in_block = -(-example // in_blocks[position])
         blocks = ceiling_quotient(tiles, in_block) if example > in_block else 1
         if blocks == 1:
-            over_tiles.append(OuterLoop(place, tiles, 1))
+            over_tiles.append(OuterLoop(position, tiles, 1))
             continue
         if in_block == 1:
-            over_blocks.append(OuterLoop(place, tiles, 1))
+            over_blocks.append(OuterLoop(position, tiles, 1))
             continue
         is_ragged = is_symbolic(tiles) or tiles % in_block != 0
-        over_blocks.append(OuterLoop(place, blocks, in_block, is_ragged))
-        over_tiles.append(OuterLoop(place, in_block, 1, is_ragged))
+        over_blocks.append(OuterLoop(position, blocks, in_block, is_ragged))
+        over_tiles.append(OuterLoop(position, in_block, 1, is_ragged))
     return (*over_blocks, *over_tiles)

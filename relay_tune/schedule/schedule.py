@@ -137,8 +137,8 @@ def misfit(choice: TileChoice, nest: Nest) -> str | None:
     loops = outer_loops(nest.axes, choice)
     if not 0 <= choice.parallel <= len(loops):
         return f"{choice.parallel} parallel loops of {len(loops)}"
-    parts = {place for place, axis in enumerate(nest.axes) if axis in nest.carried}
-    if choice.vector in parts or any(choice.tile[place] > 1 for place in parts):
+    parts = {position for position, axis in enumerate(nest.axes) if axis in nest.carried}
+    if choice.vector in parts or any(choice.tile[position] > 1 for position in parts):
         return "a tile of several parts that are added up one after the other"
     if any(loop.place in parts for loop in loops[: choice.parallel]):
         return "parts in parallel that are added up one after the other"

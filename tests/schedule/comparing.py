@@ -28,5 +28,5 @@ def difference(found: Array, expected: Array, *, coarse: bool = False) -> str | 
         wrong = ~(near | (x == y) | (np.isnan(x) & np.isnan(y)))
     if not wrong.any():
         return None
-    place = tuple(int(n) for n in np.argwhere(wrong)[0])
-    return f"{found[place]} instead of {expected[place]} at {place}, {wrong.sum()} wrong"
+    index = tuple(int(n) for n in np.argwhere(wrong)[0])
+    return f"{found[index]} instead of {expected[index]} at {index}, {wrong.sum()} wrong"

@@ -36,11 +36,11 @@ def reshaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The tensor with other dimensions, its elements in the same order."""
 
     def element(*at: Axis) -> Scalar:
-        flat, place = flat_index(shape, at), []
+        flat, index = flat_index(shape, at), []
         for extent in reversed(x.shape):
-            place.insert(0, flat % extent)
+            index.insert(0, flat % extent)
             flat = flat // extent
-        return x[tuple(place)]
+        return x[tuple(index)]
 
     return compute("reshape", shape, element)
 

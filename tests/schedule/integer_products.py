@@ -78,9 +78,9 @@ def convolution(
 
     def inside(n: Scalar, h: Scalar, v: Scalar, i: Scalar) -> Scalar:
         value: Scalar = x[n, h - padding, v - padding, i]
-        for place in (h, v):
-            value = select(binary("lt", place, size + padding), value, 0)
-            value = select(binary("ge", place, padding), value, 0)
+        for index in (h, v):
+            value = select(binary("lt", index, size + padding), value, 0)
+            value = select(binary("ge", index, padding), value, 0)
         return value
 
     wide = size + 2 * padding
@@ -154,9 +154,9 @@ def first_convolution(
 
     def inside(i: Scalar, h: Scalar, v: Scalar) -> Scalar:
         value: Scalar = x[i, h - border, v - border]
-        for place, extent in zip((h, v), x.shape[1:], strict=True):
-            value = select(binary("lt", place, extent + border), value, 6)
-            value = select(binary("ge", place, border), value, 6)
+        for index, extent in zip((h, v), x.shape[1:], strict=True):
+            value = select(binary("lt", index, extent + border), value, 6)
+            value = select(binary("ge", index, border), value, 6)
         return value
 
     wide = (channels, size, size + spare)

@@ -53,16 +53,16 @@ def _any_matrix_tile(rng: random.Random, nest: Nest, product: IntrinsicMatch) ->
 
 def _any_tile(rng: random.Random, nest: Nest, most_points: int) -> TileChoice:
     rank, reduced = len(nest.axes), len(nest.reduction)
-    carried = {place for place, axis in enumerate(nest.axes) if axis in nest.carried}
+    carried = {position for position, axis in enumerate(nest.axes) if axis in nest.carried}
     vector = rng.choice([*({*range(rank)} - carried), -1, *([-2] if reduced else [])])
     lanes = 1 if vector == -1 else rng.choice([1 if vector >= 0 else 2, 2, 4, 4, 8, 8, 16, 32])
     tile, points = [], 1
-    for place in rng.sample(range(rank), rank):
-        room = max(1, most_points * (lanes if place == vector else 1) // points)
-        most = 1 if place in carried else max(1, min(nest.axes[place].extent, room))
+    for position in rng.sample(range(rank), rank):
+        room = max(1, most_points * (lanes if position == vector else 1) // points)
+        most = 1 if position in carried else max(1, min(nest.axes[position].extent, room))
         extent = rng.randint(1, most)
-        points *= -(-extent // lanes) if place == vector else extent
-        tile.append((place, extent))
+        points *= -(-extent // lanes) if position == vector else extent
+        tile.append((position, extent))
     blocks = tuple(rng.choice([1, 1, rng.randint(1, axis.extent)]) for axis in nest.axes)
     choice = TileChoice(
         vector=vector,
@@ -76,5 +76,5 @@ def _any_tile(rng: random.Random, nest: Nest, most_points: int) -> TileChoice:
         prefetch=rng.random() < 0.5,
     )
     loops = [loop.place for loop in outer_loops(nest.axes, choice)]
-    first = next((n for n, place in enumerate(loops) if place in carried), len(loops))
+    first = next((n for n, position in enumerate(loops) if position in carried), len(loops))
     return replace(choice, parallel=rng.randint(0, first))

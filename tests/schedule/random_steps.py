@@ -31,8 +31,8 @@ def broadcast(draw: Draw, x: Tensor) -> Tensor:
     missing = x.rank - len(shape)
 
     def element(*at: Axis) -> Scalar:
-        place = tuple(0 if n == 1 else i for i, n in zip(at[missing:], shape, strict=True))
-        return binary(operation, x[at], other[place])
+        index = tuple(0 if n == 1 else i for i, n in zip(at[missing:], shape, strict=True))
+        return binary(operation, x[at], other[index])
 
     return compute(operation, x.shape, element)
 
@@ -80,11 +80,11 @@ def reshape(draw: Draw, x: Tensor) -> Tensor:
 
     def element(*at: Axis) -> Scalar:
         flat = flat_index(shape, at)
-        place: list[Scalar] = []
+        index: list[Scalar] = []
         for n in reversed(x.shape):
-            place.insert(0, flat % n)
+            index.insert(0, flat % n)
             flat = flat // n
-        return x[tuple(place)]
+        return x[tuple(index)]
 
     return compute("reshape", shape, element)
 
@@ -95,10 +95,10 @@ def border(draw: Draw, x: Tensor) -> Tensor:
     shape = [before + n + after for n, (before, after) in zip(x.shape, amounts, strict=True)]
 
     def element(*at: Axis) -> Scalar:
-        place = tuple(i - before for i, (before, _) in zip(at, amounts, strict=True))
-        load = x[place]
+        position = tuple(i - before for i, (before, _) in zip(at, amounts, strict=True))
+        load = x[position]
         condition: Scalar = literal(True, "bool")
-        for index, n in zip(place, x.shape, strict=True):
+        for index, n in zip(position, x.shape, strict=True):
             condition = binary("and", condition, inside(index, n))
         return select(condition, load, fill(1, load))
 

@@ -60,9 +60,9 @@ def convolution(draw: Draw) -> Tensor:
 
     def element(*at: Axis) -> Scalar:
         b, y, z, o = at if last else (at[0], at[2], at[3], at[1])
-        place = (y * stride[0] + u * dilation, z * stride[1] + v * dilation)
+        index = (y * stride[0] + u * dilation, z * stride[1] + v * dilation)
         channel = (o // filters) * depth + c
-        load = x[(b, *place, channel) if last else (b, channel, *place)]
+        load = x[(b, *index, channel) if last else (b, channel, *index)]
         return reduce("sum", [c, u, v], load * weight[o, c, u, v])
 
     out = groups * filters
@@ -94,12 +94,12 @@ def _padded(x: Tensor, image: _Image, pad: int, value: float = 0) -> Tensor:
     shape = tuple(n + 2 * pad * (d in (first, first + 1)) for d, n in enumerate(x.shape))
 
     def element(*at: Axis) -> Scalar:
-        place = tuple(i - pad if d in (first, first + 1) else i for d, i in enumerate(at))
-        load = x[place]
+        index = tuple(i - pad if d in (first, first + 1) else i for d, i in enumerate(at))
+        load = x[index]
         condition = binary(
             "and",
-            inside(place[first], x.shape[first]),
-            inside(place[first + 1], x.shape[first + 1]),
+            inside(index[first], x.shape[first]),
+            inside(index[first + 1], x.shape[first + 1]),
         )
         return select(condition, load, fill(value, load))
 
@@ -118,8 +118,8 @@ def depthwise(draw: Draw) -> Tensor:
 
     def element(*at: Axis) -> Scalar:
         b, y, z, o = at if image.last else (at[0], at[2], at[3], at[1])
-        place = (y * stride + u, z * stride + v)
-        load = x[(b, *place, o) if image.last else (b, o, *place)]
+        index = (y * stride + u, z * stride + v)
+        load = x[(b, *index, o) if image.last else (b, o, *index)]
         return reduce("sum", [u, v], load * weight[o, u, v])
 
     inner = (rows, columns, channels) if image.last else (channels, rows, columns)
@@ -141,7 +141,7 @@ def pooling(draw: Draw) -> Tensor:
     window = {first: Axis("u", size), first + 1: Axis("v", size)}
 
     def element(*at: Axis) -> Scalar:
-        place = tuple(i * stride + window[d] if d in window else i for d, i in enumerate(at))
-        return reduce(operation, list(window.values()), x[place])
+        index = tuple(i * stride + window[d] if d in window else i for d, i in enumerate(at))
+        return reduce(operation, list(window.values()), x[index])
 
     return compute("pool", shape, element)

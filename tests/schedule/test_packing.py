@@ -11,8 +11,8 @@ def gathered(recipe: PackRecipe, data: np.ndarray) -> np.ndarray:
     """The packed array, element by element from what the recipe says."""
     packed = np.zeros(recipe.shape, data.dtype)
     tiled, plain = len(recipe.tiled), len(recipe.plain)
-    for place in product(*(range(extent) for extent in recipe.shape)):
-        numbers, steps, inner = place[:tiled], place[tiled : tiled + plain], place[tiled + plain :]
+    for index in product(*(range(extent) for extent in recipe.shape)):
+        numbers, steps, inner = index[:tiled], index[tiled : tiled + plain], index[tiled + plain :]
         offset = recipe.offset
         for axis, step in zip(recipe.plain, steps, strict=True):
             offset += axis.stride * step
@@ -22,7 +22,7 @@ def gathered(recipe: PackRecipe, data: np.ndarray) -> np.ndarray:
             inside = inside and point < axis.extent
             offset += axis.stride * point
         if inside and 0 <= offset < data.size:
-            packed[place] = data.reshape(-1)[offset]
+            packed[index] = data.reshape(-1)[offset]
     return packed
 
 
@@ -32,13 +32,13 @@ def recipes(draw) -> tuple[PackRecipe, int]:
     extents = draw(st.lists(st.integers(1, 6), min_size=1, max_size=4))
     order = draw(st.permutations(range(len(extents))))
     strides, stride = [0] * len(extents), 1
-    for place in order:
-        strides[place] = stride
-        stride *= extents[place]
+    for position in order:
+        strides[position] = stride
+        stride *= extents[position]
     tiled = draw(st.integers(1, len(extents)))
     axes = [
-        PackedAxis(extent, step, draw(st.integers(1, 8)) if place < tiled else 1)
-        for place, (extent, step) in enumerate(zip(extents, strides, strict=True))
+        PackedAxis(extent, step, draw(st.integers(1, 8)) if position < tiled else 1)
+        for position, (extent, step) in enumerate(zip(extents, strides, strict=True))
     ]
     offset, size = draw(st.integers(-5, 5)), draw(st.sampled_from([1, stride, stride + 5]))
     return PackRecipe(offset, tuple(axes[:tiled]), tuple(axes[tiled:])), size

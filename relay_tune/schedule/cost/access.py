@@ -184,13 +184,13 @@ def fresh_share(forms: Sequence[Affine], axes: Sequence[Axis]) -> float:
         run = ordered[0].extent
         if all(number % run == 0 for number in (*(terms[a] for a in ordered[1:]), *begins)):
             unit, ordered = run, ordered[1:]
-    places = np.array(begins, dtype=np.int64) // unit
+    offsets = np.array(begins, dtype=np.int64) // unit
     for axis in ordered:
-        if places.size * axis.extent > MOST_COUNTED:
+        if offsets.size * axis.extent > MOST_COUNTED:
             break
         steps = np.arange(axis.extent, dtype=np.int64) * (terms[axis] // unit)
-        places = np.add.outer(places, steps).reshape(-1)
-    return float(np.unique(places).size / places.size)
+        offsets = np.add.outer(offsets, steps).reshape(-1)
+    return float(np.unique(offsets).size / offsets.size)
 
 
 def streams(forms: Sequence[Affine], element_bytes: int) -> int:

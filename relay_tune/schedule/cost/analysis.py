@@ -194,9 +194,9 @@ def _independent(nest: Nest, accesses: Sequence[Access]) -> tuple[int, ...]:
     if not moving or len(forms) < len(accesses) or _beside_windows(nest, accesses):
         return ()
     return tuple(
-        place
-        for place in range(max(moving) + 1, len(nest.axes) - 1)
-        if nest.axes[place].extent > 1 and all(f.coefficient(nest.axes[place]) for f in forms)
+        position
+        for position in range(max(moving) + 1, len(nest.axes) - 1)
+        if nest.axes[position].extent > 1 and all(f.coefficient(nest.axes[position]) for f in forms)
     )
 
 

@@ -221,5 +221,5 @@ def _crowd(moves: tuple[tuple[int, int], ...], room: float) -> int:
 def _taken(moves: tuple[tuple[int, int], ...]) -> Counter[int]:
     """How many lines want each place of the cache."""
     steps = [range(0, apart * extent, apart) for apart, extent in moves]
-    lines = {sum(places) // LINE_BYTES for places in product(*steps)}
+    lines = {sum(offsets) // LINE_BYTES for offsets in product(*steps)}
     return Counter(line % (PAGE_BYTES // LINE_BYTES) for line in lines)

@@ -60,7 +60,7 @@ def fetched_ahead(
     if analysis.match is not None:
         return _fetched_blocks(analysis, choice, analysis.match, machine)
     nest = analysis.nest
-    order = [nest.reduction[place] for place in choice.reduction_order]
+    order = [nest.reduction[position] for position in choice.reduction_order]
     if not has_whole_groups(order, choice.unroll):
         return ()
     tile = dict(zip(nest.axes, choice.tile, strict=True))

@@ -186,8 +186,8 @@ def _sliding(
     """The loads of steps that share what they load; some are `waiting`, `vectors` have lanes."""
     analysis, lanes, unrolled = tile.analysis, tile.choice.lanes, tile.written_out
     accesses, extents = _of_each_step(tile), tile.extents
-    windows = _window_places(accesses, tile.order, unrolled, extents)
-    between, in_row = (_inner_steps(tile.order, unrolled, place) for place in windows)
+    windows = _window_positions(accesses, tile.order, unrolled, extents)
+    between, in_row = (_inner_steps(tile.order, unrolled, position) for position in windows)
     carried: tuple[Carried, ...] = ()
     if analysis.beside_windows or analysis.independent:
         points = {a: -(-n // lanes) if a is tile.vector else n for a, n in extents.items()}
@@ -226,7 +226,7 @@ def _sources(access: Access, tile: Tile) -> float:
     return distinct_places(form, tile.extents, inside, tile.vector, tile.choice.lanes)
 
 
-def _window_places(
+def _window_positions(
     accesses: Sequence[Access],
     reduction: Sequence[Axis],
     unrolled: Mapping[Axis, int],
@@ -237,8 +237,8 @@ def _window_places(
     What they share waits for the steps of all axes further in.
     """
     sliding = [
-        place
-        for place, axis in enumerate(reduction)
+        position
+        for position, axis in enumerate(reduction)
         if unrolled[axis] > 1 and any(_shares(a, axis, unrolled, extents) for a in accesses)
     ]
     return (min(sliding), max(sliding)) if sliding else (0, 0)
@@ -259,10 +259,10 @@ def _shares(
 
 
 def _inner_steps(
-    reduction: Sequence[Axis], unrolled: Mapping[Axis, int], place: int
+    reduction: Sequence[Axis], unrolled: Mapping[Axis, int], position: int
 ) -> dict[Axis, int]:
     """The written-out steps of the axes from a place on; one of those further out."""
-    return {axis: unrolled[axis] if n >= place else 1 for n, axis in enumerate(reduction)}
+    return {axis: unrolled[axis] if n >= position else 1 for n, axis in enumerate(reduction)}
 
 
 def _is_strided(access: Access, vector: Axis | None, nest: Nest) -> bool:

@@ -116,11 +116,13 @@ def crowding(tile: Tile) -> float:
     if not far or not analysis.beside_windows:
         streams = sum(access.streams for access in far)
         return known.crowded_streams if streams > known.followed_streams else 1.0
-    places = float(prod(_apart(analysis.store_form, tile).values()))
+    locations = float(prod(_apart(analysis.store_form, tile).values()))
     for access in far:
         if access.form is not None:
-            places += distinct_places(access.form, _apart(access.form, tile), tile.steps, None, 1)
-    return 1.0 + known.crowded_row * max(places - known.followed_rows, 0.0)
+            locations += distinct_places(
+                access.form, _apart(access.form, tile), tile.steps, None, 1
+            )
+    return 1.0 + known.crowded_row * max(locations - known.followed_rows, 0.0)
 
 
 def _apart(form: Affine | None, tile: Tile) -> dict[Axis, int]:

@@ -102,10 +102,10 @@ def _tile(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Tile:
 
 @remembered(REMEMBERED_TILES)
 def _steps(
-    nest: Nest, places: tuple[int, ...], unroll: int
+    nest: Nest, positions: tuple[int, ...], unroll: int
 ) -> tuple[dict[Axis, int], list[Axis], dict[Axis, int]]:
     """All steps of the reduction, their order, and those that are written out."""
-    order = [nest.reduction[place] for place in places]
+    order = [nest.reduction[position] for position in positions]
     every = {axis: axis.extent for axis in nest.reduction}
     return every, order, unrolled_extents(order, unroll)
 

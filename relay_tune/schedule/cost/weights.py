@@ -116,8 +116,8 @@ def _turns(nest: Nest, choice: TileChoice, form: Affine) -> int:
     for loop in outer_loops(nest.axes, choice):
         if not form.coefficient(nest.axes[loop.place]) or loop.count == 1:
             continue
-        places = [other.place for other in around]
-        if loop.place in places and places[-1] != loop.place:
+        positions = [other.place for other in around]
+        if loop.place in positions and positions[-1] != loop.place:
             return prod(other.count for other in around)
         around.append(loop)
     return 0
@@ -165,5 +165,5 @@ def _body_bytes(operand: Operand) -> float:
     tile, access = operand.traffic.tile, operand.access
     if tile.vector is None or access.form is None:
         return 0.0
-    places = distinct_places(access.form, tile.extents, tile.written_out, None, 1)
-    return access.bytes * places
+    positions = distinct_places(access.form, tile.extents, tile.written_out, None, 1)
+    return access.bytes * positions

@@ -32,10 +32,10 @@ def carried_values(
     """
     order = [axis for axis in reversed(list(unrolled)) if unrolled[axis] > 1]
     found: list[Carried] = []
-    for place, axis in enumerate(order):
-        inside = {step: unrolled[step] for step in order[place + 1 :]}
+    for position, axis in enumerate(order):
+        inside = {step: unrolled[step] for step in order[position + 1 :]}
         values = sum(_left(form, points, (axis, unrolled[axis]), inside) for form in forms)
-        times = (unrolled[axis] - 1) * prod(unrolled[step] for step in order[:place])
+        times = (unrolled[axis] - 1) * prod(unrolled[step] for step in order[:position])
         found.append((values, times))
     return tuple(found)
 

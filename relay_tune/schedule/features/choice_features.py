@@ -68,9 +68,9 @@ def _order_values(analysis: NestAnalysis, choice: TileChoice) -> list[float]:
     stored = choice.order == tuple(range(len(nest.axes)))
     reuses, tiles = 0, 1
     if choice.order:
-        place = choice.order[-1]
-        reuses = reusing_loads(analysis, nest.axes[place])
-        tiles = -(-nest.axes[place].extent // choice.tile[place])
+        position = choice.order[-1]
+        reuses = reusing_loads(analysis, nest.axes[position])
+        tiles = -(-nest.axes[position].extent // choice.tile[position])
     extent, contiguous = 1, 0
     if nest.reduction:
         axis = nest.reduction[choice.reduction_order[-1]]
@@ -108,8 +108,8 @@ def _footprint_values(space: NestSpace, choice: TileChoice) -> list[float]:
     tile = tile_of(analysis, choice, space.machine)
     extents = {**tile.steps, **tile.extents}
     sizes = [_touched(analysis, extents)]
-    for place in reversed(choice.order[-2:]):
-        extents[nest.axes[place]] = nest.axes[place].extent
+    for position in reversed(choice.order[-2:]):
+        extents[nest.axes[position]] = nest.axes[position].extent
         sizes.append(_touched(analysis, extents))
     in_tile, row, plane = sizes = sizes + [sizes[-1]] * (3 - len(sizes))
     first, second, *_ = (memory.bytes for memory in space.machine.memories)

@@ -25,8 +25,8 @@ NEST_NAMES = (
 )
 
 AXIS_NAMES = tuple(
-    f"axis{place}_{name}"
-    for place in range(DESCRIBED_AXES)
+    f"axis{position}_{name}"
+    for position in range(DESCRIBED_AXES)
     for name in ("log_extent", "log_tile", "log_tiles", "edge", "position", "reuses")
 )
 

@@ -49,17 +49,17 @@ def axis_values(analysis: NestAnalysis, choice: TileChoice) -> list[float]:
     """The features of AXIS_NAMES, innermost axis as stored first; zeros where there are fewer."""
     values: list[float] = []
     nest = analysis.nest
-    for place in range(len(nest.axes) - 1, len(nest.axes) - 1 - DESCRIBED_AXES, -1):
-        if place < 0:
+    for position in range(len(nest.axes) - 1, len(nest.axes) - 1 - DESCRIBED_AXES, -1):
+        if position < 0:
             values += [0.0] * (len(AXIS_NAMES) // DESCRIBED_AXES)
             continue
-        axis, tile = nest.axes[place], choice.tile[place]
+        axis, tile = nest.axes[position], choice.tile[position]
         values += [
             log_size(axis.extent),
             log_size(tile),
             log_size(-(-axis.extent // tile)),
             (axis.extent % tile) / tile,
-            len(nest.axes) - choice.order.index(place),
+            len(nest.axes) - choice.order.index(position),
             reusing_loads(analysis, axis),
         ]
     return values

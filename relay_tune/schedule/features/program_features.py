@@ -33,7 +33,7 @@ def features(
     `spaces` are those of the program's plan; there must be at least one nest. `fixed_cycles` are
     estimated beside those of the nests.
     """
-    ranked = sorted(range(len(spaces)), key=lambda place: -estimates[place].cycles)
+    ranked = sorted(range(len(spaces)), key=lambda position: -estimates[position].cycles)
     main = ranked[0]
     space, choice, found = spaces[main], choices[main], estimates[main]
     total = sum(estimate.cycles for estimate in estimates)
@@ -102,8 +102,8 @@ def _second_values(
     """The nest with the second most estimated cycles; zeros if there is one nest only."""
     if len(ranked) < 2:
         return [0.0] * len(SECOND_NAMES)
-    place = ranked[1]
-    space, choice, found = spaces[place], choices[place], estimates[place]
+    position = ranked[1]
+    space, choice, found = spaces[position], choices[position], estimates[position]
     tile = choice.tile[choice.vector] if choice.vector >= 0 else choice.lanes
     return [
         found.cycles / max(estimates[ranked[0]].cycles, 1.0),

@@ -18,15 +18,15 @@ def tile_alternatives(match: IntrinsicMatch) -> dict[str, tuple[object, ...]]:
     """The values of each choice of such a nest."""
     nest, pattern = match.nest, match.pattern
     rows, columns = (tuple(range(1, most + 1)) for most in pattern.most_tile)
-    places = {axis: place for place, axis in enumerate(nest.axes)}
-    row, column = places[match.row], places[match.column]
+    positions = {axis: position for position, axis in enumerate(nest.axes)}
+    row, column = positions[match.row], positions[match.column]
     choices: dict[str, tuple[object, ...]] = {
         "vector": ((column, pattern.columns),),
         "vectors": (1,),
         f"tile{row}": _extents(rows, match.row.extent, match.register_rows),
     }
     if match.block is not None:
-        choices[f"tile{places[match.block]}"] = _extents(columns, match.block.extent, 1)
+        choices[f"tile{positions[match.block]}"] = _extents(columns, match.block.extent, 1)
     choices["order"] = tuple(_orders(len(nest.axes), column))
     choices[f"blocks{row}"] = tuple(
         n for n in BLOCK_COUNTS if n == 1 or match.row.extent // n >= 4 * match.register_rows
@@ -64,7 +64,7 @@ def _extents(counts: Sequence[int], extent: int, step: int) -> tuple[int, ...]:
 
 def _orders(rank: int, column: int) -> Iterator[tuple[int, ...]]:
     """Loop orders: the innermost loops but that over columns, permuted among their places."""
-    places = [place for place in range(rank) if place != column]
-    fixed, moved = places[:-MOVED_LOOPS], places[-MOVED_LOOPS:]
+    positions = [position for position in range(rank) if position != column]
+    fixed, moved = positions[:-MOVED_LOOPS], positions[-MOVED_LOOPS:]
     for arrangement in permutations(moved):
         yield (*fixed, *arrangement, column)

@@ -40,8 +40,8 @@ def with_register_steps(nest: Nest) -> Nest:
         return nest
     outer = Axis(f"{steps.name[:10]}o", steps.extent // most)
     inner = Axis(f"{steps.name[:10]}i", most)
-    place = nest.reduction.index(steps)
-    reduction = (*nest.reduction[:place], outer, inner, *nest.reduction[place + 1 :])
+    position = nest.reduction.index(steps)
+    reduction = (*nest.reduction[:position], outer, inner, *nest.reduction[position + 1 :])
     parts: dict[Axis, Scalar] = {steps: outer * most + inner}
     roots = [simplify(root, parts) for root in nest.roots]
     return with_roots(nest, roots, nest.axes, reduction)
@@ -62,10 +62,10 @@ def with_whole_columns(nest: Nest) -> Nest:
         return nest
     block = Axis(f"{column.name[:10]}b", ceiling_quotient(column.extent, width))
     inside = Axis(column.name, width)
-    place = nest.axes.index(column)
+    position = nest.axes.index(column)
     parts: dict[Axis, Scalar] = {column: block * width + inside}
     roots = [simplify(root, parts) for root in nest.roots]
-    axes = (*nest.axes[:place], block, inside, *nest.axes[place + 1 :])
+    axes = (*nest.axes[:position], block, inside, *nest.axes[position + 1 :])
     whole = with_roots(nest, roots, axes, nest.reduction)
     return replace(whole, inside=binary("lt", parts[column], column.extent))
 
@@ -91,10 +91,10 @@ def with_long_rows(nest: Nest) -> Nest:
     match = intrinsic_match(nest)
     if match is None or match.register_rows >= FEW_ROWS * match.pattern.rows:
         return nest
-    place = nest.axes.index(match.row)
-    if not place:
+    position = nest.axes.index(match.row)
+    if not position:
         return nest
-    line, (left, right) = nest.axes[place - 1], map(form_of, match.terms[0])
+    line, (left, right) = nest.axes[position - 1], map(form_of, match.terms[0])
     extent = match.row.extent
     if left.coefficient(line) != left.coefficient(match.row) * extent:
         return nest
@@ -105,5 +105,5 @@ def with_long_rows(nest: Nest) -> Nest:
     whole: dict[Axis, Scalar] = {line: fused * 0, match.row: fused}
     body, *others = nest.roots
     roots = [simplify(body, whole), *(substitute(root, parts) for root in others)]
-    axes = (*nest.axes[: place - 1], fused, *nest.axes[place + 1 :])
+    axes = (*nest.axes[: position - 1], fused, *nest.axes[position + 1 :])
     return with_long_rows(with_roots(nest, roots, axes, nest.reduction))

@@ -31,9 +31,9 @@ def tile_count(loops: Sequence[OuterLoop], axes: Sequence[Axis], tile: Sequence[
     """How many tiles there are."""
     if not loops or not loops[0].is_ragged:
         return prod(loop.count for loop in loops)
-    place = loops[0].place
-    others = prod(loop.count for loop in loops if loop.place != place)
-    return ceiling_quotient(axes[place].extent, tile[place]) * others
+    position = loops[0].place
+    others = prod(loop.count for loop in loops if loop.place != position)
+    return ceiling_quotient(axes[position].extent, tile[position]) * others
 
 
 def numbered_in_blocks(
@@ -52,9 +52,9 @@ def numbered_in_blocks(
     block, name = numbers[0], numbers[0].name
     here, rest = Axis(f"{name}_h", in_block + 1), Axis(f"{name}_r", whole)
     value: Scalar = rest
-    for place, (loop, axis) in reversed(list(enumerate(zip(loops, numbers, strict=True)))[1:]):
+    for position, (loop, axis) in reversed(list(enumerate(zip(loops, numbers, strict=True)))[1:]):
         count = here if loop.is_ragged else index_value(loop.count)
-        body = Let(axis, value if place == 1 else value % count, body)
+        body = Let(axis, value if position == 1 else value % count, body)
         value = value // count
     body = Let(here, binary("min", index_value(tiles) - block * in_block, in_block), body)
     return Let(block, number // whole, Let(rest, number - block * whole, body))

@@ -79,7 +79,7 @@ class IntrinsicTile:
         self.sharing = sharing_tiles(match, choice) if choice.prefetch else None
         self.progress = Progress(literal(0, INDEX), 0)
         outer = match.outer_reduction
-        order = (nest.reduction[place] for place in choice.reduction_order)
+        order = (nest.reduction[position] for position in choice.reduction_order)
         self.steps = [axis for axis in order if axis in outer]
         self.results = Buffer(
             name="products",
@@ -166,17 +166,17 @@ class IntrinsicTile:
                 *(self._kept(starts, cell) for cell in cells),
             )
         )
-        place = bindings[match.row]
-        is_part = is_symbolic(place.extent) and place.registers == 0
-        return self.configured(whole, place.extent) if is_part else whole
+        position = bindings[match.row]
+        is_part = is_symbolic(position.extent) and position.registers == 0
+        return self.configured(whole, position.extent) if is_part else whole
 
     def _result(self, row: int, column: int) -> int:
         return row * self.blocks + column
 
     def _right(self, part: int, column: int) -> int:
         """The register of a right operand; where not all parts are held, they share it."""
-        place = part if self.holds_right else 0
-        return (self.rows + place) * self.blocks + column
+        position = part if self.holds_right else 0
+        return (self.rows + position) * self.blocks + column
 
     def _left(self, number: int) -> int:
         """The register of a left operand; they take turns in what is left."""
@@ -248,18 +248,18 @@ class IntrinsicTile:
     def _kept(self, starts: Sequence[int], cell: tuple[int, int]) -> Statement:
         row, column = cell
         before = self.match.rows_before
-        place = starts[row] + before if row or before else 0
-        indices = (index_value(place), literal(column * self.pattern.columns, INDEX))
+        position = starts[row] + before if row or before else 0
+        indices = (index_value(position), literal(column * self.pattern.columns, INDEX))
         return MatrixStore(self._result(row, column), self.results, indices, self.results.shape[-1])
 
 
 def of_whole_registers(choice: TileChoice, match: IntrinsicMatch) -> TileChoice:
     """A choice for example sizes with tiles of whole registers along rows of an open number."""
-    place, rows = match.nest.axes.index(match.row), match.register_rows
+    position, rows = match.nest.axes.index(match.row), match.register_rows
     if not is_symbolic(match.row.extent):
         return choice
     tile = list(choice.tile)
-    tile[place] = -(-tile[place] // rows) * rows
+    tile[position] = -(-tile[position] // rows) * rows
     return replace(choice, tile=tuple(tile))
 
 

@@ -141,10 +141,10 @@ class LaneReduction:
     ) -> Statement:
         """`ways` whole vectors of each point; for all of `block` before the next point."""
         way, lane = Axis("way", ways), Axis("lane", self.lanes)
-        place = way * self.lanes + lane + begin
+        index = way * self.lanes + lane + begin
 
         def update(values: Mapping[Axis, Scalar], cell: Cell) -> Statement:
-            at = substitute(self.body, {**values, self.axes[-1]: place})
+            at = substitute(self.body, {**values, self.axes[-1]: index})
             step = over_lanes(way, lane, self._store(partial, (*cell, way, lane), at))
             return step if block is None else loop_over(block, step, LoopKind.UNROLLED)
 
@@ -168,11 +168,11 @@ class LaneReduction:
     def _masked(self, partial: Buffer, number: Scalar, way: Scalar, begin: int) -> Statement:
         """A vector of the rest that may reach beyond the end, into a vector of each point."""
         axis, lane = self.axes[-1], Axis("lane", self.lanes)
-        place = number * self.lanes + lane + begin
+        index = number * self.lanes + lane + begin
 
         def update(values: Mapping[Axis, Scalar], cell: Cell) -> Statement:
-            at = substitute(self.body, {**values, axis: place})
-            value = select(binary("lt", place, axis.extent), at, self._neutral)
+            at = substitute(self.body, {**values, axis: index})
+            value = select(binary("lt", index, axis.extent), at, self._neutral)
             return loop_over(lane, self._store(partial, (*cell, way, lane), value), LoopKind.VECTOR)
 
         return self.over_points(update)

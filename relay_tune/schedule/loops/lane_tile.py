@@ -73,9 +73,9 @@ class LaneTile:
             total = Buffer(
                 name="total", shape=shape, dtype=partial.dtype, scope=BufferScope.REGISTER
             )
-            place = (row,) if together else ()
+            index = (row,) if together else ()
             value = LaneReduce(reduction.operation, lane, operands, dtype=partial.dtype)
-            stored = Block((Store(total, place, value), self.store(point, total[place])))
+            stored = Block((Store(total, index, value), self.store(point, total[index])))
             body = loop_over(row, stored, LoopKind.VECTOR) if together else stored
             return Allocate(total, body)
 

@@ -45,13 +45,13 @@ class EdgeTile:
 
 def open_choice(choice: TileChoice, axes: Sequence[Axis], reduction: Sequence[Axis]) -> TileChoice:
     """A choice that was made for example sizes, as it is applied to open axes."""
-    opened = [place for place, axis in enumerate(axes) if is_symbolic(axis.extent)]
+    opened = [position for position, axis in enumerate(axes) if is_symbolic(axis.extent)]
     if not opened and not any(is_symbolic(axis.extent) for axis in reduction):
         return choice
     tile = list(choice.tile)
-    for place in opened:
-        if place == choice.vector:
-            tile[place] = max(choice.lanes, tile[place] // choice.lanes * choice.lanes)
+    for position in opened:
+        if position == choice.vector:
+            tile[position] = max(choice.lanes, tile[position] // choice.lanes * choice.lanes)
     return replace(choice, tile=tuple(tile))
 
 

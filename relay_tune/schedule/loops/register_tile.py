@@ -57,12 +57,12 @@ class RegisterTile:
         self.choice = choice
         self.vector_axis = nest.axes[choice.vector] if choice.vector >= 0 else None
         self.cells = TileCells(nest, choice, self.vector_axis, write_order(nest, choice))
-        reduction = tuple(nest.reduction[place] for place in choice.reduction_order)
+        reduction = tuple(nest.reduction[position] for position in choice.reduction_order)
         self.packed = packed_loads(
             nest,
             constants,
             self.vector_axis,
-            [nest.axes[place] for place in choice.order],
+            [nest.axes[position] for position in choice.order],
             reduction,
             dict(zip(nest.axes, choice.tile, strict=True)),
         )
@@ -216,9 +216,9 @@ def _whole_inside(inside: Scalar, bindings: Mapping[Axis, TilePosition]) -> Scal
     }
     if any(is_symbolic(tile.extent) for axis, tile in bindings.items() if axis in turning):
         return literal(False, "bool")
-    places = []
+    indices = []
     for axis, tile in bindings.items():
         before = range(tile.extent - 1) if axis in turning else ()
-        places.append([*(tile.base + place for place in before), tile.base + (tile.extent - 1)])
-    corners = (dict(zip(bindings, each, strict=True)) for each in product(*places))
+        indices.append([*(tile.base + index for index in before), tile.base + (tile.extent - 1)])
+    corners = (dict(zip(bindings, each, strict=True)) for each in product(*indices))
     return reduce(partial(binary, "and"), (substitute(inside, corner) for corner in corners))

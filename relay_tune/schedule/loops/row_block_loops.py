@@ -96,11 +96,11 @@ def _fetched(
     """
     if any(is_symbolic(nest.points) for nest in nests):
         return [()] * len(nests)
-    places = (*blocks.outer, blocks.base)
-    busiest, touched = fetched_beside(nests, places, blocks.rows, constants)
+    positions = (*blocks.outer, blocks.base)
+    busiest, touched = fetched_beside(nests, positions, blocks.rows, constants)
     beside = frozenset(part.tensor for part in touched)
     ahead = read_ahead(nests, blocks.base, blocks.rows, beside)
-    stored = stored_rows(nests[busiest], places) if touched else None
+    stored = stored_rows(nests[busiest], positions) if touched else None
     asked = spread(nests, choices, busiest, touched, stored)
     return [(*own, *each) for own, each in zip(asked, ahead, strict=True)]
 

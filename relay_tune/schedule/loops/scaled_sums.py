@@ -81,7 +81,7 @@ def scaled_sum(nest: Nest, choice: TileChoice) -> ScaledSum | None:
         return None
     if not body.dtype.startswith("float"):
         return None
-    reduction = [nest.reduction[place] for place in choice.reduction_order]
+    reduction = [nest.reduction[position] for position in choice.reduction_order]
     whole = _integer_sum(body, reduction)
     if whole is not None:
         return whole

@@ -170,8 +170,8 @@ class _Tiler:
         """`body` with the numbers of all loops that the number of a tile stands for."""
         if not loops[0].is_ragged:
             return numbered(numbers, number, body)
-        place = loops[0].place
-        tiles = ceiling_quotient(self.nest.axes[place].extent, self.choice.tile[place])
+        position = loops[0].place
+        tiles = ceiling_quotient(self.nest.axes[position].extent, self.choice.tile[position])
         return numbered_in_blocks(loops, numbers, tiles, number, body)
 
     def _tile(self, bindings: Bindings) -> Statement:
@@ -265,8 +265,8 @@ class _Tiler:
         edges: list[Statement] = []
         for edge in self.tile.edges(axis, tile):
             base = Axis(f"{axis.name}_e", axis.extent)
-            place = TilePosition(number, base, edge.extent, edge.registers)
-            edges.append(Branch(edge.runs, Let(base, index_value(edge.base), inside(place))))
+            position = TilePosition(number, base, edge.extent, edge.registers)
+            edges.append(Branch(edge.runs, Let(base, index_value(edge.base), inside(position))))
         is_whole = binary("lt", number, axis.extent // tile)
         if not edges:
             return Branch(is_whole, whole) if is_ragged else whole

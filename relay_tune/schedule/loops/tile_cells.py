@@ -91,8 +91,8 @@ class TileCells:
         turn = len(rows)
         if vectors_in_order:
             turn = self.written.index(self.vector_axis)
-        places = [inner[axis] for axis in rows]
-        return _unrolled(places[:turn], self._over_vectors(first, places[turn:], write))
+        positions = [inner[axis] for axis in rows]
+        return _unrolled(positions[:turn], self._over_vectors(first, positions[turn:], write))
 
     def _over_vectors(
         self, first: Point, rows: Sequence[Axis], write: Callable[[Point], Statement]
@@ -113,12 +113,12 @@ class TileCells:
             number: Scalar = (
                 Axis(f"{axis.name}_v", count) if active == lanes else literal(full, INDEX)
             )
-            place = number * lanes + lane
+            position = number * lanes + lane
             point = replace(
                 first,
-                values={**first.values, axis: binding.base + place},
+                values={**first.values, axis: binding.base + position},
                 cell=(*first.cell, number, lane),
-                place=place,
+                place=position,
             )
             ends = index_value(0), index_value(active)
             body = _unrolled(rows, Loop(lane, *ends, write(point), LoopKind.VECTOR))

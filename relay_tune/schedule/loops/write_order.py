@@ -37,7 +37,7 @@ def _values(form: Affine, nest: Nest, choice: TileChoice) -> int:
     """How many registers hold what an operand has in one tile."""
     tiles = zip(nest.axes, choice.tile, strict=True)
     return prod(
-        -(-extent // choice.lanes) if place == choice.vector else extent
-        for place, (axis, extent) in enumerate(tiles)
+        -(-extent // choice.lanes) if position == choice.vector else extent
+        for position, (axis, extent) in enumerate(tiles)
         if form.coefficient(axis)
     )

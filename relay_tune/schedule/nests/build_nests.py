@@ -92,8 +92,8 @@ def _reduction_nest(
 
 def _elementwise_nest(stage: Stage, region: Region, flat: FlatTensors) -> Nest:
     nothing = _accumulator(stage.body.dtype)
-    axes, places = region.axes, region.places
-    return _nest(stage, axes, places, region.body, None, nothing, flat, region.inside)
+    axes, indices = region.axes, region.places
+    return _nest(stage, axes, indices, region.body, None, nothing, flat, region.inside)
 
 
 def _accumulator(dtype: str) -> Tensor:
@@ -103,14 +103,14 @@ def _accumulator(dtype: str) -> Tensor:
 def _nest(
     stage: Stage,
     axes: Sequence[Axis],
-    places: Sequence[Scalar],
+    indices: Sequence[Scalar],
     result: Scalar,
     reduced: Reduce | None,
     accumulator: Tensor,
     flat: FlatTensors,
     inside: Scalar | None = None,
 ) -> Nest:
-    index = flat_place(stage.tensor.shape, places)
+    index = flat_place(stage.tensor.shape, indices)
     body = None
     if reduced is not None:
         body = flat.flatten(with_rounded_numbers(simplify(reduced.body)))

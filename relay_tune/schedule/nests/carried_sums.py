@@ -61,8 +61,8 @@ def carrying(nest: Nest, carried: Sequence[Axis]) -> Nest:
     """The nest with some axes of its sum around its tiles: it adds to what it has stored."""
     if not carried:
         return nest
-    place = _first_that_shares(nest)
-    axes = (*nest.axes[:place], *carried, *nest.axes[place:])
+    position = _first_that_shares(nest)
+    axes = (*nest.axes[:position], *carried, *nest.axes[position:])
     steps = [axis for axis in nest.reduction if axis not in carried]
     cut = with_roots(nest, nest.roots, axes, steps)
     earlier = Load(nest.target, (nest.index,), dtype=nest.target.dtype)
@@ -102,6 +102,10 @@ def _first_that_shares(nest: Nest) -> int:
     assert nest.body is not None
     used = [set(axes_of(*load.indices)) for load in loads(nest.body)]
     return next(
-        (place for place, axis in enumerate(nest.axes) if any(axis not in each for each in used)),
+        (
+            position
+            for position, axis in enumerate(nest.axes)
+            if any(axis not in each for each in used)
+        ),
         len(nest.axes),
     )

@@ -88,17 +88,17 @@ def inline_stages(
             continue
         body = _without_empty_reduction(tensor.body)
         stage = Stage(tensor, tensor.axes, share_equal(simplify(_inline_loads(body, inlined))))
-        has_places = tensor not in outputs and all(load for _, load in readers[tensor])
-        has_places = has_places and not isinstance(tensor, Copy)
-        is_stored = has_places and _is_stored(stage, constants)
+        has_indices = tensor not in outputs and all(load for _, load in readers[tensor])
+        has_indices = has_indices and not isinstance(tensor, Copy)
+        is_stored = has_indices and _is_stored(stage, constants)
         if is_stored or _worth_inlining(stage, outputs, readers[tensor]):
             inlined[tensor] = stage
         else:
             remaining.append(stage)
-    return _with_places_together(remaining, outputs)
+    return _with_elements_together(remaining, outputs)
 
 
-def _with_places_together(
+def _with_elements_together(
     stages: Sequence[Stage | ProcedureOutput], outputs: Sequence[Tensor]
 ) -> list[Stage | ProcedureOutput]:
     """The stages without those that one other reads, several times but at one place.
@@ -110,10 +110,10 @@ def _with_places_together(
         t for each in stages if isinstance(each, ProcedureOutput) for t in each.procedure.inputs
     }
     found = {each.tensor: each for each in stages if isinstance(each, Stage)}
-    reads = {tensor: _places(stage) for tensor, stage in found.items()}
+    reads = {tensor: _read_indices(stage) for tensor, stage in found.items()}
     for stage in [each for each in reversed(stages) if isinstance(each, Stage)]:
         tensor = stage.tensor
-        readers = [other for other, places in reads.items() if tensor in places]
+        readers = [other for other, positions in reads.items() if tensor in positions]
         if len(readers) != 1 or tensor in given or tensor in outputs:
             continue
         (reader,) = readers
@@ -122,7 +122,7 @@ def _with_places_together(
         whole = share_equal(simplify(_inline_loads(found[reader].body, {tensor: stage})))
         if _is_small(whole):
             found[reader] = Stage(reader, found[reader].axes, whole)
-            reads[reader] = _places(found[reader])
+            reads[reader] = _read_indices(found[reader])
             del found[tensor], reads[tensor]
     return [
         found[each.tensor] if isinstance(each, Stage) else each
@@ -131,7 +131,7 @@ def _with_places_together(
     ]
 
 
-def _places(stage: Stage) -> dict[Tensor, set[object]]:
+def _read_indices(stage: Stage) -> dict[Tensor, set[object]]:
     """Where a stage reads each tensor: keys of indices, and None for words."""
     found: dict[Tensor, set[object]] = {}
     for load in loads(stage.body):
@@ -140,12 +140,12 @@ def _places(stage: Stage) -> dict[Tensor, set[object]]:
     return found
 
 
-def _reads_in_turn(reader: Stage, stage: Stage, places: set[object]) -> bool:
+def _reads_in_turn(reader: Stage, stage: Stage, positions: set[object]) -> bool:
     """Whether each element of a stage is read for one of the reader, which adds nothing up."""
     tensor = stage.tensor
     if isinstance(tensor, Copy) or any(isinstance(e.body, Reduce) for e in (stage, reader)):
         return False
-    return len(places) == 1 and None not in places and _repetition(tensor, reader.tensor) <= 1
+    return len(positions) == 1 and None not in positions and _repetition(tensor, reader.tensor) <= 1
 
 
 def _without_empty_reduction(body: Scalar) -> Scalar:
@@ -209,7 +209,7 @@ def _worth_inlining(
         return False
     if _is_access(stage.body):
         return not _is_widened_often(stage, readers)
-    if not _is_small(stage.body) or _loses_places(stage, readers):
+    if not _is_small(stage.body) or _loses_positions(stage, readers):
         return False
     repeated = max((_repetition(tensor, reader) for reader, _ in readers), default=1.0)
     only_reader = readers[0][0] if len({reader for reader, _ in readers}) == 1 else None
@@ -267,7 +267,7 @@ def _is_division(index: Scalar) -> TypeGuard[Binary]:
     return isinstance(index, Binary) and index.operation == "floordiv" and index.dtype == INDEX
 
 
-def _loses_places(stage: Stage, readers: Sequence[tuple[Tensor, Load | None]]) -> bool:
+def _loses_positions(stage: Stage, readers: Sequence[tuple[Tensor, Load | None]]) -> bool:
     """Whether what is computed differs by place, and a reader's indices keep these from being told.
 
     By itself such a stage is written out place by place. An axis under a minimum is never split, so
@@ -279,11 +279,11 @@ def _loses_places(stage: Stage, readers: Sequence[tuple[Tensor, Load | None]]) -
     told = axes_of(*conditions)
     if not told or _cost(stage.body) <= 4:
         return False
-    places = [place for place, axis in enumerate(stage.axes) if axis in told]
+    positions = [position for position, axis in enumerate(stage.axes) if axis in told]
     return any(
-        load is not None and _has_minimum(load.indices[place])
+        load is not None and _has_minimum(load.indices[position])
         for _, load in readers
-        for place in places
+        for position in positions
     )
 
 

@@ -91,15 +91,15 @@ def fuse_axes(nest: Nest) -> Nest:
 
 
 def _fuse(axes: list[Axis], roots: list[Scalar]) -> tuple[list[Axis], list[Scalar]]:
-    place = 0
-    while place + 1 < len(axes):
-        outer, inner = axes[place], axes[place + 1]
+    position = 0
+    while position + 1 < len(axes):
+        outer, inner = axes[position], axes[position + 1]
         if not can_fuse(outer, inner, roots):
-            place += 1
+            position += 1
             continue
         fused = Axis(f"{outer.name}{inner.name}"[:12], outer.extent * inner.extent)
         mapping: dict[Axis, Scalar] = {outer: index_value(0), inner: fused}
         roots = [simplify(root, mapping) for root in roots]
-        axes[place : place + 2] = [fused]
-        place = max(place - 1, 0)
+        axes[position : position + 2] = [fused]
+        position = max(position - 1, 0)
     return axes, roots

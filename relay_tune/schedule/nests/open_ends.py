@@ -65,5 +65,5 @@ def _is_test(node: Scalar) -> bool:
     end = condition.right
     if not isinstance(end, Literal) or not is_symbolic(end.value):
         return False
-    place = axis_affine(condition.left)
-    return place is not None and all(surely_less(0, factor) for factor in place.terms.values())
+    index = axis_affine(condition.left)
+    return index is not None and all(surely_less(0, factor) for factor in index.terms.values())

@@ -145,7 +145,7 @@ def _with_axis(region: Region, old: Axis, new: Axis) -> Region:
     replaced: dict[Axis, Scalar] = {old: new}
     return Region(
         axes=tuple(new if axis is old else axis for axis in region.axes),
-        places=tuple(simplify(place, replaced) for place in region.places),
+        places=tuple(simplify(index, replaced) for index in region.places),
         body=simplify(region.body, replaced),
     )
 

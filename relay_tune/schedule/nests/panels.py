@@ -170,17 +170,17 @@ def _with_readers(
     """The stages with joining ones put into those that read them."""
     changed = list(stages)
     for joining, reader in joined.items():
-        place = next(
+        position = next(
             n for n, s in enumerate(changed) if isinstance(s, Stage) and s.tensor is reader.tensor
         )
-        now = changed[place]
+        now = changed[position]
         assert isinstance(now, Stage)
         own: dict[Scalar, Scalar] = {
             load: substitute(joining.body, dict(zip(joining.axes, load.indices, strict=True)))
             for load in loads(now.body)
             if load.tensor is joining.tensor
         }
-        changed[place] = replace(now, body=simplify(replace_nodes(now.body, own)))
+        changed[position] = replace(now, body=simplify(replace_nodes(now.body, own)))
         changed.remove(joining)
     return changed
 

@@ -103,11 +103,11 @@ def by_phases(region: Region) -> list[Region]:
     told = [node for each in selects for node in sub_expressions(each.condition)]
     if not any(map(_is_modulo, told)):
         return [region]
-    parts, (body, *places) = split_divisions(region.axes, (region.body, *region.places))
+    parts, (body, *indices) = split_divisions(region.axes, (region.body, *region.places))
     if len(parts[region.axes[-1]]) > 1:
         return [region]
     axes = tuple(part for axis in region.axes for part in parts[axis])
-    return _regions(Region(axes, tuple(places), body), _known_box)
+    return _regions(Region(axes, tuple(indices), body), _known_box)
 
 
 def _is_modulo(node: Scalar) -> bool:
@@ -129,9 +129,9 @@ def whole_periods(region: Region, *, longer: bool = False) -> list[Region]:
         if cut is None:
             finished += _regions(part, _known_box_of_periods)
             continue
-        axis, place = cut
-        pending.append(_restricted(part, {}, {axis: (place, axis.extent)}))
-        pending.append(_restricted(part, {}, {axis: (0, place)}))
+        axis, index = cut
+        pending.append(_restricted(part, {}, {axis: (index, axis.extent)}))
+        pending.append(_restricted(part, {}, {axis: (0, index)}))
         if len(pending) + len(finished) > MAXIMUM_REGIONS:
             return [region]
     return finished
@@ -231,8 +231,8 @@ def _restricted(region: Region, decided: Mapping[Scalar, Scalar], bounds: Bounds
         for old, new in zip(region.axes, axes, strict=True)
         if old is not new
     }
-    places = tuple(simplify(place, mapping) for place in region.places)
-    return Region(axes, places, simplify(body, mapping))
+    indices = tuple(simplify(index, mapping) for index in region.places)
+    return Region(axes, indices, simplify(body, mapping))
 
 
 def _known_box(condition: Scalar, axes: Sequence[Axis]) -> Bounds | None:

@@ -86,7 +86,7 @@ def _in_panels(written: Computed, steps: int, constants: Collection[Tensor]) -> 
     """The stage as the sum of parts that read panels; None where that is not worth it."""
     if not isinstance(written.body, Reduce) or any(map(is_symbolic, written.shape)):
         return None
-    stage, places = _without_divisions(written)
+    stage, indices = _without_divisions(written)
     cut = cut_sum(stage, steps, constants)
     if cut is None:
         return None
@@ -105,7 +105,7 @@ def _in_panels(written: Computed, steps: int, constants: Collection[Tensor]) -> 
         return None  # they were no group's own, but those of all parts
     copied = replace(part, body=replace(total, body=replace_nodes(total.body, panels)))
     found = sum_of_parts(stage, added_up(copied, cut.stored, len(stage.shape)), None)
-    own = dict(zip(found.axes, places, strict=True))
+    own = dict(zip(found.axes, indices, strict=True))
     body = simplify(substitute(found.body, own))
     return replace(found, shape=written.shape, axes=written.axes, body=body)
 
@@ -118,7 +118,7 @@ def _without_divisions(stage: Computed) -> tuple[Computed, list[Scalar]]:
     """
     parts, (body,) = split_divisions(stage.axes, [stage.body])
     axes = tuple(part for axis in stage.axes for part in parts[axis])
-    places: list[Scalar] = []
+    indices: list[Scalar] = []
     for axis in stage.axes:
         inside = 1
         found: list[Scalar] = []
@@ -126,9 +126,9 @@ def _without_divisions(stage: Computed) -> tuple[Computed, list[Scalar]]:
             outer = axis if inside == 1 else axis // inside
             found.append(outer if inside * part.extent == axis.extent else outer % part.extent)
             inside *= part.extent
-        places += reversed(found)
+        indices += reversed(found)
     shape = tuple(axis.extent for axis in axes)
-    return replace(stage, shape=shape, axes=axes, body=body), places
+    return replace(stage, shape=shape, axes=axes, body=body), indices
 
 
 def _panel(
@@ -150,15 +150,15 @@ def _panel(
     inner = [axis for axis in steps if axis in used]
     own = {axis: Axis(axis.name, axis.extent) for axis in (*numbers, *outer, *inner)}
     block = Axis(f"{column.name}o", column.extent // LINE_ELEMENTS)
-    place = Axis(f"{column.name}i", LINE_ELEMENTS)
+    index = Axis(f"{column.name}i", LINE_ELEMENTS)
     before = [own[axis] for axis in (*numbers, *outer)]
-    axes = (*before, block, *(own[axis] for axis in inner), place)
+    axes = (*before, block, *(own[axis] for axis in inner), index)
     panels = Computed(
         name=f"{load.tensor.name}_panel",
         shape=tuple(axis.extent for axis in axes),
         dtype=load.dtype,
         axes=axes,
-        body=simplify(load, {**own, column: block * LINE_ELEMENTS + place}),
+        body=simplify(load, {**own, column: block * LINE_ELEMENTS + index}),
     )
     at = (*numbers, *outer, column // LINE_ELEMENTS, *inner, column % LINE_ELEMENTS)
     return copy_of(panels)[at]

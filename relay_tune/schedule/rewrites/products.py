@@ -75,8 +75,8 @@ class Product:
         assert isinstance(body, Reduce)
         column = Axis(stage.axes[-1].name, count)
         own = {axis: Axis(axis.name, axis.extent) for axis in (*self.rows, *body.axes)}
-        places: dict[Axis, Scalar] = {**own, stage.axes[-1]: column + begin}
-        data, weight = (substitute(load, places) for load in (self.data, self.weight))
+        indices: dict[Axis, Scalar] = {**own, stage.axes[-1]: column + begin}
+        data, weight = (substitute(load, indices) for load in (self.data, self.weight))
         assert isinstance(data, Load) and isinstance(weight, Load)
         total = reduce("sum", [own[axis] for axis in body.axes], product_of(data, weight, stage))
         axes = (*(own[axis] for axis in self.rows), column)
@@ -204,10 +204,10 @@ def _matched(
     if any(form is None for form in forms) or not steps <= set(axes_of(data)):
         return None
     strides = dict.fromkeys(total.axes, 0)
-    for place, form in enumerate(forms):
+    for position, form in enumerate(forms):
         assert form is not None
         for axis in total.axes:
-            strides[axis] += form.coefficient(axis) * prod(data.tensor.shape[place + 1 :])
+            strides[axis] += form.coefficient(axis) * prod(data.tensor.shape[position + 1 :])
     ordered = sorted(total.axes, key=lambda axis: -abs(nominal(strides[axis])))
     return Product(stage, data, weight, tuple(ordered))
 

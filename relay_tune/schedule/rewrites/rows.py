@@ -96,8 +96,8 @@ def _has_known_blocks(group: RowGroup) -> bool:
 def _is_known(nest: Nest) -> bool:
     """Whether extents and strides of a nest are numbers."""
     extents = [axis.extent for axis in (*nest.axes, *nest.reduction)]
-    indices = [place for root in nest.roots for load in loads(root) for place in load.indices]
-    forms = [axis_affine(place) for place in (*indices, nest.index)]
+    indices = [index for root in nest.roots for load in loads(root) for index in load.indices]
+    forms = [axis_affine(index) for index in (*indices, nest.index)]
     strides = [step for form in forms if form is not None for step in form.terms.values()]
     return not any(is_symbolic(size) for size in (*extents, *strides))
 

@@ -101,10 +101,12 @@ def _in_parts(tensor: Computed, axis: Axis, parts: int) -> Computed:
     def part(number: Scalar, *at: Scalar) -> Scalar:
         inner = {old: Axis(old.name, old.extent) for old in total.axes}
         inner[axis] = Axis(axis.name, axis.extent // parts)
-        places: dict[Axis, Scalar] = {**inner, **dict(zip(tensor.axes, at, strict=True))}
-        places[axis] = number * inner[axis].extent + inner[axis]
+        indices: dict[Axis, Scalar] = {**inner, **dict(zip(tensor.axes, at, strict=True))}
+        indices[axis] = number * inner[axis].extent + inner[axis]
         return replace(
-            total, axes=tuple(inner[old] for old in total.axes), body=substitute(total.body, places)
+            total,
+            axes=tuple(inner[old] for old in total.axes),
+            body=substitute(total.body, indices),
         )
 
     partial = compute(f"{tensor.name}_parts", (parts, *tensor.shape), part)

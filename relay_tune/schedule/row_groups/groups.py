@@ -128,22 +128,22 @@ def _best_group(
 ) -> RowGroup | None:
     """The group that keeps most bytes out of memory; of equal ones that with the smallest rows."""
     found: list[RowGroup] = []
-    for place, first in enumerate(steps):
+    for position, first in enumerate(steps):
         if isinstance(first, Nest) and flow.is_whole(first):
-            found += _groups(steps, flow, place, most_row_bytes, outermost)
+            found += _groups(steps, flow, position, most_row_bytes, outermost)
     return max(found, key=_kept_bytes_and_rows, default=None)
 
 
 def _groups(
-    steps: Sequence[Step], flow: _Flow, place: int, most_row_bytes: int, outermost: bool
+    steps: Sequence[Step], flow: _Flow, position: int, most_row_bytes: int, outermost: bool
 ) -> Iterator[RowGroup]:
     """The groups that begin with a step; none where that depends on a size that is open."""
-    first = steps[place]
+    first = steps[position]
     assert isinstance(first, Nest)
     with suppress(UndecidedSizeError):
         for rows in islice(_row_counts(first), 1, 2) if outermost else _row_counts(first):
             with suppress(UndecidedSizeError):
-                group = _Growth(steps, flow, rows).group(place)
+                group = _Growth(steps, flow, rows).group(position)
                 if group is None:
                     continue
                 most = max(most_row_bytes, COPIED_ROW_BYTES) if _copies(group) else most_row_bytes

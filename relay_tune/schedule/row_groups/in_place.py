@@ -25,15 +25,15 @@ from relay_tune.tensor.walk import loads, replace_nodes
 def in_place(group: RowGroup) -> RowGroup:
     """The group with its local tensors in the place of what overwrites them, where one can."""
     for tensor in group.local:
-        place = _place_of(tensor, [member.nest for member in group.members])
-        if place is not None:
-            members = tuple(_moved(member, tensor, place) for member in group.members)
+        target = _target_of(tensor, [member.nest for member in group.members])
+        if target is not None:
+            members = tuple(_moved(member, tensor, target) for member in group.members)
             local = tuple(other for other in group.local if other is not tensor)
             group = replace(group, members=members, local=local)
     return group
 
 
-def _place_of(tensor: Tensor, nests: Sequence[Nest]) -> Tensor | None:
+def _target_of(tensor: Tensor, nests: Sequence[Nest]) -> Tensor | None:
     """What the last reader of a local tensor writes, if that can hold the tensor until then.
 
     The reader must read each element where it writes, and nobody else write there.
@@ -61,14 +61,14 @@ def _loads_of(nest: Nest, tensor: Tensor) -> list[Load]:
     ]
 
 
-def _moved(member: Member, tensor: Tensor, place: Tensor) -> Member:
+def _moved(member: Member, tensor: Tensor, target: Tensor) -> Member:
     """A member that reads and writes a tensor at another place."""
     nest = member.nest
     own: dict[Scalar, Scalar] = {
-        load: Load(place, load.indices, dtype=load.dtype) for load in _loads_of(nest, tensor)
+        load: Load(target, load.indices, dtype=load.dtype) for load in _loads_of(nest, tensor)
     }
     roots = [replace_nodes(root, own) for root in nest.roots]
     nest = with_roots(nest, roots, nest.axes, nest.reduction)
     if isinstance(nest.target, FlatView) and nest.target.viewed is tensor:
-        nest = replace(nest, target=place)
+        nest = replace(nest, target=target)
     return replace(member, nest=nest)

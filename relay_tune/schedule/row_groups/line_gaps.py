@@ -91,14 +91,14 @@ def _row_and_gap(forms: Sequence[tuple[Nest, Affine]], width: int) -> tuple[int,
         return (opened, gap) if is_row else None
     rows = sorted(apart)
     for row in reversed(rows):
-        if _places(row * width) < FEWEST_PLACES and _is_row(row, forms):
+        if _sets(row * width) < FEWEST_PLACES and _is_row(row, forms):
             return row, line
     row = next((row for row in rows if row > 1), line)
     gap = -row % line
     return (row, gap) if gap and row >= LEAST_ROW * gap and _is_row(row, forms) else None
 
 
-def _places(stride: int) -> int:
+def _sets(stride: int) -> int:
     """In how many places of the cache lines lie that are so many bytes apart."""
     return LINES // gcd(LINES, stride // LINE_BYTES) if stride % LINE_BYTES == 0 else LINES
 

@@ -126,10 +126,10 @@ def row_blocks(group: RowGroup, rows: int, *, rest_together: bool = False) -> Ro
     buffers = {tensor: _buffer(tensor, group, rows) for tensor in group.local}
     outer = tuple(Axis(f"row{n}", extent) for n, extent in enumerate(extents[:-1]))
     base = Axis("row", extents[-1])
-    places = (*outer, base)
+    indices = (*outer, base)
     rest = last_rows(extents[-1], rows, rest_together=rest_together)
-    nests = [_in_block(m, places, rows, rows, buffers) for m in group.members]
-    last = [_in_block(m, places, rows, rest, buffers) for m in group.members if rest]
+    nests = [_in_block(m, indices, rows, rows, buffers) for m in group.members]
+    last = [_in_block(m, indices, rows, rest, buffers) for m in group.members if rest]
     gapped, local = with_gaps([*nests, *last], list(buffers.values()))
     return RowBlocks(
         group=group,
@@ -190,16 +190,20 @@ def _largest(size: int) -> int:
 
 
 def _in_block(
-    member: Member, places: Sequence[Axis], rows: int, extent: int, buffers: Mapping[Tensor, Buffer]
+    member: Member,
+    indices: Sequence[Axis],
+    rows: int,
+    extent: int,
+    buffers: Mapping[Tensor, Buffer],
 ) -> Nest:
     """A member over `extent` rows of a block of `rows`; its first axis counts them."""
     nest = _made_local(member, buffers)
     inside = Axis("rows", extent)
-    values = [*places[:-1], places[-1] + inside if rows > 1 else places[-1]]
+    values = [*indices[:-1], indices[-1] + inside if rows > 1 else indices[-1]]
     mapping: dict[Axis, Scalar] = {}
     parts: dict[Axis, Axis] = {}
     for row_axis in reversed(member.rows):
-        mapping[row_axis.axis] = _row_part(row_axis, values, places)
+        mapping[row_axis.axis] = _row_part(row_axis, values, indices)
         if row_axis.inside > 1:
             part = Axis(row_axis.axis.name, row_axis.inside)
             parts[row_axis.axis] = part
@@ -209,15 +213,15 @@ def _in_block(
         axes.insert(0, inside)
     roots = [simplify(root, mapping) for root in nest.roots]
     inside_block = replace(with_roots(nest, roots, axes, nest.reduction), carried=())
-    return fuse_axes(_within_block(inside_block, places, buffers))
+    return fuse_axes(_within_block(inside_block, indices, buffers))
 
 
-def _row_part(row_axis: RowAxis, values: list[Scalar], places: Sequence[Axis]) -> Scalar:
+def _row_part(row_axis: RowAxis, values: list[Scalar], indices: Sequence[Axis]) -> Scalar:
     """The value of a row axis: the innermost of the remaining common loops, which it uses up."""
     total: Scalar = index_value(0)
     stride = 1
     while stride != row_axis.extent:
-        extent = places[len(values) - 1].extent
+        extent = indices[len(values) - 1].extent
         total = values.pop() * stride + total
         stride *= extent
     return total
@@ -248,10 +252,10 @@ def _from_buffer(load: Load, buffer: Buffer) -> Scalar:
     return word([buffer[first + number] for number in range(group)])
 
 
-def _within_block(nest: Nest, places: Sequence[Axis], buffers: Mapping[Tensor, Buffer]) -> Nest:
+def _within_block(nest: Nest, indices: Sequence[Axis], buffers: Mapping[Tensor, Buffer]) -> Nest:
     """The nest with accesses of local buffers counted from the block's first row."""
     known = set(buffers.values())
-    start = dict.fromkeys(places, index_value(0))
+    start = dict.fromkeys(indices, index_value(0))
     roots = []
     for root in nest.roots:
         own: dict[Scalar, Scalar] = {

@@ -45,10 +45,10 @@ def group_spaces(
     touched: set[Tensor] = {*blocks.buffers, *(each.tensor for each in asked)}
     amounts = tuple((each.all_lines * LINE_BYTES, _all_bytes(each.tensor)) for each in asked)
     for run in sibling_runs(blocks.nests):
-        for place, nest in enumerate(run):
+        for position, nest in enumerate(run):
             own = amounts if nest is asking else ()
             known = frozenset(touched), working_set, count, len(run)
-            near = Near(*known, joined=place > 0, asked_for=own)
+            near = Near(*known, joined=position > 0, asked_for=own)
             example = nominal_nest(nest)
             yield nest_space(example, constants, machine, threads, repeats, near)
             touched |= _touched_by_rows(nest, blocks)
@@ -66,8 +66,8 @@ def _asked_beside(
     has_time = blocks.apart is not None or blocks.packed
     if not has_time and all(intrinsic_match(nest) is None for nest in blocks.nests):
         return None, ()
-    places = (*blocks.outer, blocks.base)
-    busiest, touched = fetched_beside(blocks.nests, places, blocks.rows, constants)
+    positions = (*blocks.outer, blocks.base)
+    busiest, touched = fetched_beside(blocks.nests, positions, blocks.rows, constants)
     nest = blocks.nests[busiest]
     if blocks.apart is not None or intrinsic_match(nest) is not None:
         return nest, touched

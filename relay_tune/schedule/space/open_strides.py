@@ -28,7 +28,7 @@ tiles of 12x1 and 13x1 points take 1.18 to 1.35 of the time of 1x13; 6x2 and 2x6
 
 def with_few_addresses(space: NestSpace, nest: Nest) -> NestSpace:
     """The part of a space with few positions along axes whose strides in `nest` are open."""
-    far = {f"tile{place}" for place, axis in enumerate(nest.axes) if _is_far(nest, axis)}
+    far = {f"tile{position}" for position, axis in enumerate(nest.axes) if _is_far(nest, axis)}
     named = zip(space.names, space.values, strict=True)
     values = tuple(_small(found) if name in far else found for name, found in named)
     return replace(space, values=values) if far else space

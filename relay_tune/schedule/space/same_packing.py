@@ -36,7 +36,7 @@ def with_columns(space: NestSpace, columns: int) -> NestSpace:
     named = dict(zip(space.names, space.values, strict=True))
     last = len(space.analysis.nest.axes) - 1
     pairs = [pair(each) for each in named["vector"]] if columns else []
-    lanes = max((n for place, n in pairs if place == last and not columns % n), default=0)
+    lanes = max((n for position, n in pairs if position == last and not columns % n), default=0)
     if not lanes or columns // lanes not in named["vectors"]:
         return space
     known: dict[str, object] = {"vector": (last, lanes), "vectors": columns // lanes}

@@ -27,20 +27,22 @@ def vector_choices(
     apart = analysis.written_out.union(nest.carried)
     if nest.inside is not None:
         apart = apart.union(axes_of(nest.inside))
-    for place, axis in enumerate(nest.axes):
+    for position, axis in enumerate(nest.axes):
         if axis in apart:
             continue
         fitting = min(lanes, 1 << max(axis.extent - 1, 0).bit_length())
         if fitting > 1:
             scattered = _scattered(analysis, axis, machine.coefficients)
-            is_open = place in opened
-            order = is_open, -place if is_open else place
-            rated.append((scattered / min(axis.extent, lanes), *order, place, fitting, scattered))
+            is_open = position in opened
+            order = is_open, -position if is_open else position
+            rated.append(
+                (scattered / min(axis.extent, lanes), *order, position, fitting, scattered)
+            )
     rated.sort()
     chosen = rated[:2]
     if rated and (least := min(rated, key=lambda each: each[-1])) not in chosen:
         chosen.append(least)
-    found = [(place, fitting) for *_, place, fitting, _ in chosen]
+    found = [(position, fitting) for *_, position, fitting, _ in chosen]
     if nest.reduction and _lanes_of_reduction(analysis, machine.coefficients.least_lane_steps):
         extent = nest.reduction[-1].extent
         found.append((-2, min(lanes, 1 << (extent.bit_length() - 1))))

@@ -33,8 +33,8 @@ def test_elements_that_windows_share_count_once(begins, step, share):
 
 def test_it_is_counted_element_by_element_where_rows_do_not_fit():
     forms = [Affine({T: 12, C: 1}, begin) for begin in (0, 5)]
-    places = {form.constant + 12 * t + c for form in forms for t in range(5) for c in range(8)}
-    assert fresh_share(forms, (T, C)) == pytest.approx(len(places) / 80)
+    offsets = {form.constant + 12 * t + c for form in forms for t in range(5) for c in range(8)}
+    assert fresh_share(forms, (T, C)) == pytest.approx(len(offsets) / 80)
 
 
 def test_loads_within_a_page_are_one_stream():

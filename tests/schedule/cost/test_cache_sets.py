@@ -120,8 +120,8 @@ def test_vectors_that_are_read_whole_are_charged_elsewhere():
 def test_rows_of_matrix_registers_are_lines_that_are_loaded_once():
     program = dense(16, 2048, 32)  # rows of bfloat16 lie a page apart
     plan = plan_program(program).with_accuracy(Accuracy.RELAXED).with_algorithm(BF16X1())
-    place = next(n for n, nest in enumerate(plan.nests) if intrinsic_match(nest) is not None)
-    space = plan.spaces(TILES, 1)[place]
+    position = next(n for n, nest in enumerate(plan.nests) if intrinsic_match(nest) is not None)
+    space = plan.spaces(TILES, 1)[position]
     choice = TileChoice(2, 16, (16, 1, 16), (0, 1, 2), (1, 1, 1), (0, 1, 2), 1, 0)
     assert crowded_bytes(tile_of(space.analysis, choice, TILES)) == 0
 
@@ -132,8 +132,8 @@ def strided_sums(steps: int, columns: int, machine: Machine = FEW_REGISTERS) -> 
     *_, space = plan_program(program).spaces(machine, 1)
     nest = space.analysis.nest
     tile = tuple({0: 6, len(nest.axes) - 1: 16}.get(n, 1) for n in range(len(nest.axes)))
-    places = tuple(range(len(tile)))
-    choice = TileChoice(places[-1], 8, tile, places, (1,) * len(tile), (0,), 8, 0)
+    positions = tuple(range(len(tile)))
+    choice = TileChoice(positions[-1], 8, tile, positions, (1,) * len(tile), (0,), 8, 0)
     return tile_of(space.analysis, choice, machine)
 
 

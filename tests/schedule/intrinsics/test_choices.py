@@ -27,10 +27,10 @@ from tests.schedule.products import dense
 
 def matrix_nest(plan: Plan) -> tuple[int, Nest, IntrinsicMatch]:
     """The place of the nest on matrix registers, itself, and what stands where in it."""
-    for place, nest in enumerate(plan.nests):
+    for position, nest in enumerate(plan.nests):
         product = intrinsic_match(nest)
         if product is not None:
-            return place, nest, product
+            return position, nest, product
     raise AssertionError("no nest runs on matrix registers")
 
 
@@ -70,7 +70,7 @@ def test_orders_permute_the_inner_loops_but_the_columns(program: Any) -> None:
     _, nest, product = matrix_nest(plan_program(program, BF16X3()))
     column = nest.axes.index(product.column)
     orders = tile_alternatives(product)["order"]
-    others = [place for place in range(len(nest.axes)) if place != column]
+    others = [position for position in range(len(nest.axes)) if position != column]
     moved = others[-3:]
     assert len(set(orders)) == len(orders) == len(list(permutations(moved)))
     for order in orders:
@@ -86,8 +86,8 @@ def test_many_rows_may_be_blocked() -> None:
 
 
 def test_a_space_holds_what_fits(plan: Plan) -> None:
-    place, _, product = matrix_nest(plan)
-    space = plan.spaces(TILES, 2)[place]
+    position, _, product = matrix_nest(plan)
+    space = plan.spaces(TILES, 2)[position]
     choices = [space.decode(chosen) for chosen in space.combinations()]
     sensible = [choice for choice in choices if space.is_sensible(choice)]
     assert 0 < len(sensible) < len(choices)
@@ -119,11 +119,11 @@ MISFITS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", MISFITS)
 def test_schedules_that_do_not_fit_are_refused(plan: Plan, case: str) -> None:
     changes, reason = MISFITS[case]
-    place = matrix_nest(plan)[0]
+    position = matrix_nest(plan)[0]
     _, schedule = plan.default_under_algorithm(TILES, 1)
     data = json.loads(schedule.to_json())
     assert read_schedule(json.dumps(data), plan) == schedule
-    data["nests"][place].update(changes)
+    data["nests"][position].update(changes)
     with pytest.raises(InputError, match=f"does not fit nest .*: {reason}"):
         read_schedule(json.dumps(data), plan)
 
@@ -134,11 +134,11 @@ def test_lines_of_an_image_are_no_part_of_a_tile() -> None:
     choice = default_of(plan)
     assert tile_misfit(choice, product) is None
     line = next(
-        place
-        for place, axis in enumerate(nest.axes)
+        position
+        for position, axis in enumerate(nest.axes)
         if axis not in (product.row, product.block, product.column)
     )
-    tile = [2 if place == line else extent for place, extent in enumerate(choice.tile)]
+    tile = [2 if position == line else extent for position, extent in enumerate(choice.tile)]
     reason = tile_misfit(replace(choice, tile=tuple(tile)), product)
     assert reason == "a tile along axes that matrix registers do not have"
 

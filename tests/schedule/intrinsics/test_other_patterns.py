@@ -59,13 +59,13 @@ def product_of_bytes() -> tuple[TensorProgram, IntrinsicMatch]:
 def choice_of(match: IntrinsicMatch, rows: int, blocks: int) -> TileChoice:
     nest = match.nest
     tile = {match.row: rows, match.block: blocks, match.column: 8}
-    places = tuple(range(len(nest.axes)))
+    positions = tuple(range(len(nest.axes)))
     return TileChoice(
         vector=nest.axes.index(match.column),
         lanes=8,
         tile=tuple(tile[axis] for axis in nest.axes),
-        order=places,
-        blocks=(1,) * len(places),
+        order=positions,
+        blocks=(1,) * len(positions),
         reduction_order=tuple(range(len(nest.reduction))),
         unroll=1,
         parallel=0,

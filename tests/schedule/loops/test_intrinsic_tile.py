@@ -216,17 +216,17 @@ def test_rows_of_a_last_tile_are_computed_again() -> None:
 def in_tiles(program: TensorProgram, tile: tuple[int, ...], parallel: int) -> tuple[Plan, Schedule]:
     """The plan and a schedule of a product with such tiles."""
     plan = plan_program(program, BF16X3())
-    place = matrix_index(plan)
+    position = matrix_index(plan)
     _, schedule = plan.default_under_algorithm(TILES, 1)
     rank = len(tile)
     choice = replace(
-        schedule.choices[place],
+        schedule.choices[position],
         tile=tile,
         order=tuple(range(rank)),
         blocks=(1,) * rank,
         parallel=parallel,
     )
-    choices = (*schedule.choices[:place], choice, *schedule.choices[place + 1 :])
+    choices = (*schedule.choices[:position], choice, *schedule.choices[position + 1 :])
     return plan, Schedule(choices, BF16X3())
 
 

@@ -34,10 +34,10 @@ def test_scales_of_blocks(rows: int, block: int, tile: int | None, is_scaled: bo
     plan = plan_program(_blocks(rows, block))
     (nest,) = plan.nests
     choice = plan.default_schedule(SERVER, 1).choices[0]
-    places = range(len(nest.reduction))
+    positions = range(len(nest.reduction))
     vector = len(nest.axes) - 1
     tiles = (8,) if tile is None else (tile, 8)
-    choice = replace(choice, vector=vector, tile=tiles, reduction_order=tuple(places))
+    choice = replace(choice, vector=vector, tile=tiles, reduction_order=tuple(positions))
     found = scaled_sum(nest, choice)
     assert (found is not None) == is_scaled
     if found is not None:

@@ -135,10 +135,10 @@ def interleaved(axis: int) -> Tensor:
     shape[axis] *= 2
 
     def element(*at: Scalar) -> Scalar:
-        places = list(at)
+        indices = list(at)
         first = binary("lt", binary("floormod", at[axis], 2), 1)
-        places[axis] = binary("floordiv", at[axis], 2)
-        return select(first, parts[0][tuple(places)], parts[1][tuple(places)]) + 1.0
+        indices[axis] = binary("floordiv", at[axis], 2)
+        return select(first, parts[0][tuple(indices)], parts[1][tuple(indices)]) + 1.0
 
     return compute("interleaved", tuple(shape), element)
 

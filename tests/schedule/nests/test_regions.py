@@ -34,9 +34,9 @@ def gathered(regions: list[Region]) -> np.ndarray:
         }
         arrays = {A: DATA}
         values = np.broadcast_to(scalar_value(region.body, grid, arrays), shape)
-        places = [np.broadcast_to(scalar_value(p, grid, arrays), shape) for p in region.places]
-        whole[tuple(places)] = values
-        np.add.at(written, tuple(places), 1)
+        indices = [np.broadcast_to(scalar_value(p, grid, arrays), shape) for p in region.places]
+        whole[tuple(indices)] = values
+        np.add.at(written, tuple(indices), 1)
     assert np.all(written == 1)
     return whole
 
@@ -118,8 +118,8 @@ def test_axes_are_cut_where_whole_periods_end(case):
     condition, extents = PERIODS[case]
     region = Region((I, J), (I, J), select(condition, A[I, J], A[I, J] * 2.0))
     parts = whole_periods(region)
-    place = 1 if case == "columns by two" else 0
-    assert [part.axes[place].extent for part in parts] == extents
+    index = 1 if case == "columns by two" else 0
+    assert [part.axes[index].extent for part in parts] == extents
     np.testing.assert_array_equal(gathered(parts), gathered([region]))
 
 

@@ -46,5 +46,5 @@ def test_results_lie_where_they_lay():
     nest = counted_together(spread_group()).members[1].nest
     rows, *others = nest.axes
     for number in range(ROWS * COLUMNS):
-        place = scalar_value(nest.index, {rows: number, **dict.fromkeys(others, 0)}, {})
-        assert place == (number // COLUMNS * 2 * COLUMNS + number % COLUMNS) * 2 * CHANNELS
+        offset = scalar_value(nest.index, {rows: number, **dict.fromkeys(others, 0)}, {})
+        assert offset == (number // COLUMNS * 2 * COLUMNS + number % COLUMNS) * 2 * CHANNELS

@@ -89,7 +89,7 @@ def test_what_is_read_elsewhere_than_written_stays_apart():
     x = input_tensor("x", (8, 40), "float32")
     powers = powers_of(x)
     total = row_sum(powers)
-    plans = [plan_of(x, reading(powers, total, place)) for place in (0, 1)]
+    plans = [plan_of(x, reading(powers, total, position)) for position in (0, 1)]
     assert [local_buffers(plan) for plan in plans] == [{"total"}, {"total", "powers"}]
     assert all(right(plan, x) for plan in plans)
 

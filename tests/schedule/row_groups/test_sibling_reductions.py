@@ -114,8 +114,8 @@ def test_together_and_apart_they_sum_the_same(shape, pair):
     plan = plan.with_algorithm(ROWS(block=3))
     values = np.random.default_rng(0).integers(-4, 5, shape).astype(np.float32)
     schedule = plan.default_under_algorithm(SERVER, 1)[1]
-    for place, number in enumerate(pair):
-        schedule = with_choice(plan, schedule, place, **CHOICES[number])
+    for position, number in enumerate(pair):
+        schedule = with_choice(plan, schedule, position, **CHOICES[number])
     for target in runnable_targets()[:2]:
         (found,) = run_schedule(plan, schedule, target, {x: values})
         np.testing.assert_array_equal(found, expected(values))
@@ -126,9 +126,9 @@ def test_a_search_gives_siblings_one_choice():
     plan = plan.with_algorithm(ROWS(block=4))
     space = PlanSpace(plan, SERVER, 1)
     assert not any(name.startswith("n1.") for name in space.names)
-    place = space.names.index("n0.unroll")
+    position = space.names.index("n0.unroll")
     genes = list(space.default_genes)
-    genes[place] = (genes[place] + 1) % len(space.values[place])
+    genes[position] = (genes[position] + 1) % len(space.values[position])
     schedule = space.schedule(tuple(genes))
     assert schedule.choices[0] == schedule.choices[1] != space.default.choices[0]
     assert space.genes(schedule) == tuple(genes)

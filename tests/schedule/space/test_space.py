@@ -214,9 +214,11 @@ def test_windows_move_inside_of_each_image_of_a_batch() -> None:
 def copy(shape: tuple[int, ...], order: tuple[int, ...]) -> Nest:
     """The nest of a transposed copy."""
     x = input_tensor("x", shape, "float32")
-    places = [order.index(axis) for axis in range(len(shape))]
+    positions = [order.index(axis) for axis in range(len(shape))]
     turned = tuple(shape[axis] for axis in order)
-    return only_nest(compute("t", turned, lambda *at: x[tuple(at[place] for place in places)]))
+    return only_nest(
+        compute("t", turned, lambda *at: x[tuple(at[position] for position in positions)])
+    )
 
 
 @pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
@@ -267,5 +269,5 @@ def test_sums_that_are_stored_transposed_have_tiles_of_squares():
     values = dict(zip(space.names, space.values, strict=True))
     assert {16} <= set(values["tile0"]) & set(values["tile1"])
     choice = default_choice(space)
-    rows = [n for place, n in enumerate(choice.tile) if place != choice.vector]
+    rows = [n for position, n in enumerate(choice.tile) if position != choice.vector]
     assert rows[0] > 1

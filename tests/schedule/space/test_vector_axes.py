@@ -19,7 +19,9 @@ def test_of_open_axes_that_scatter_alike_the_innermost_is_preferred(is_open: boo
     result = compute("y", (n, h, w, 2), lambda i, j, k, c: x[i, k, j, index[c]])
     plan = plan_program(TensorProgram((x, index), (result,), ()))
     (space,) = plan.spaces(core(64, 32), 1)
-    places = [place for place, _ in dict(zip(space.names, space.values, strict=True))["vector"]]
-    assert places[:2] == ([2, 1] if is_open else [0, 1])
+    positions = [
+        position for position, _ in dict(zip(space.names, space.values, strict=True))["vector"]
+    ]
+    assert positions[:2] == ([2, 1] if is_open else [0, 1])
     (choice,) = plan.default_schedule(core(64, 32), 1).choices
     assert choice.vector == (2 if is_open else 0)

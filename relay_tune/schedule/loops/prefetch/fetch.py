@@ -100,8 +100,8 @@ def least_count(count: int) -> int:
 
 def digits(number: Scalar, counts: Sequence[int]) -> Iterator[Scalar]:
     """The iterations of nested loops of which there have been `number`, the innermost first."""
-    for place, count in enumerate(reversed(counts), 1):
-        yield number if place == len(counts) else number % count
+    for position, count in enumerate(reversed(counts), 1):
+        yield number if position == len(counts) else number % count
         number = number // count
 
 

@@ -120,14 +120,14 @@ def fetched_beside(
     fetched for the next block, what those after it touch for the present one. Nothing is where the
     busiest nest is too short for that. The `constants` of reductions are not: they get packed.
     """
-    busiest = max(range(len(nests)), key=lambda place: nominal(nests[place].points))
+    busiest = max(range(len(nests)), key=lambda index: nominal(nests[index].points))
     if not nests[busiest].reduction:
         return busiest, ()
     found: list[TouchedRows] = []
-    for place, nest in enumerate(nests):
+    for index, nest in enumerate(nests):
         packed = constants if nest.reduction else frozenset()
-        if place != busiest:
-            found += _touched(nest, places, {places[-1]: rows} if place < busiest else {}, packed)
+        if index != busiest:
+            found += _touched(nest, places, {places[-1]: rows} if index < busiest else {}, packed)
     if sum(part.all_lines for part in found) * LINE_POINTS > nominal(nests[busiest].points):
         return busiest, ()
     return busiest, tuple(found)
@@ -143,7 +143,7 @@ def stored_rows(nest: Nest, places: Sequence[Axis]) -> TouchedRows | None:
 
 
 def _touched(
-    nest: Nest, places: Sequence[Axis], ahead: Mapping[Axis, int], packed: frozenset[Tensor]
+    nest: Nest, indices: Sequence[Axis], ahead: Mapping[Axis, int], packed: frozenset[Tensor]
 ) -> list[TouchedRows]:
     """What a nest reads and writes of tensors outside its group, so many steps `ahead`."""
     read: dict[Tensor, list[Affine | None]] = {}
@@ -151,10 +151,10 @@ def _touched(
         for load in loads(root):
             if _is_outside(load.tensor, packed):
                 read.setdefault(load.tensor, []).append(axis_affine(load.indices[0]))
-    found = [_rows(tensor, forms, nest, places, ahead) for tensor, forms in read.items()]
+    found = [_rows(tensor, forms, nest, indices, ahead) for tensor, forms in read.items()]
     if isinstance(nest.target, FlatView):
         form = axis_affine(nest.index)
-        found.append(_rows(nest.target, [form], nest, places, ahead, for_write=True))
+        found.append(_rows(nest.target, [form], nest, indices, ahead, for_write=True))
     return [rows for rows in found if rows is not None and rows.all_lines >= FEWEST_LINES]
 
 
@@ -180,7 +180,7 @@ def _rows(
     tensor: Tensor,
     forms: Sequence[Affine | None],
     nest: Nest,
-    places: Sequence[Axis],
+    indices: Sequence[Axis],
     ahead: Mapping[Axis, int],
     *,
     for_write: bool = False,
@@ -195,10 +195,10 @@ def _rows(
     counts = (axis.extent for form in affine for axis in inner if form.coefficient(axis))
     if any(map(is_symbolic, (*steps, *counts, *(form.constant for form in affine)))):
         return None
-    if len(affine) < len(forms) or any(f.terms.keys() - inner - {*places} for f in affine):
+    if len(affine) < len(forms) or any(f.terms.keys() - inner - {*indices} for f in affine):
         return None
-    terms = {axis: affine[0].coefficient(axis) for axis in places}
-    if any(form.coefficient(axis) != terms[axis] for form in affine for axis in places):
+    terms = {axis: affine[0].coefficient(axis) for axis in indices}
+    if any(form.coefficient(axis) != terms[axis] for form in affine for axis in indices):
         return None
     if not any(terms.values()):
         return None
@@ -272,8 +272,8 @@ def _joined(pieces: Iterable[Piece], line: int) -> list[Piece]:
 def _not_in(piece: Piece, known: Sequence[Piece]) -> Piece:
     """A piece without its beginning, as far as that lies in one of pieces that `_joined` gave."""
     low, high = piece
-    place = bisect_right(known, low, key=_begin)  # they are in order and apart: one has it at most
-    last = known[place - 1][1] if place else low
+    index = bisect_right(known, low, key=_begin)  # they are in order and apart: one has it at most
+    last = known[index - 1][1] if index else low
     return (min(last, high), high) if low < last else piece
 
 

@@ -55,16 +55,18 @@ def read_ahead(
         return ((),) * len(nests)
     known = fetched | {nest.target for nest in nests}
     chosen: dict[Tensor, tuple[float, int, list[ReadAhead]]] = {}
-    for place, nest in enumerate(nests):
+    for position, nest in enumerate(nests):
         work = operation_count(nest.result, reduced=False)
         if nest.reduction or work < FEWEST_OPERATIONS:
             continue
         for tensor, found in _moving_loads(nest, base, rows).items():
             if tensor not in known and (tensor not in chosen or work > chosen[tensor][0]):
-                chosen[tensor] = work, place, found
+                chosen[tensor] = work, position, found
     return tuple(
-        tuple(ahead for _, chooser, found in chosen.values() if chooser == place for ahead in found)
-        for place in range(len(nests))
+        tuple(
+            ahead for _, chooser, found in chosen.values() if chooser == position for ahead in found
+        )
+        for position in range(len(nests))
     )
 
 

@@ -54,13 +54,13 @@ class NextPart:
 
     def fetches(self, site: Site) -> Iterator[Fetch]:
         """The share of a turn."""
-        places, tiles = site.tiles[: self.outer], site.tiles[self.outer :]
+        positions, tiles = site.tiles[: self.outer], site.tiles[self.outer :]
         turns = Turns((*tiles, *site.groups))
         in_line = sum(rows.all_lines for rows in self.rows) <= turns.count
         waiting = 0
         for rows in self.rows:
             steps = (apart for _, apart in rows.terms)
-            terms = tuple(zip(places, steps, strict=True))
+            terms = tuple(zip(positions, steps, strict=True))
             yield from replace(rows, terms=terms).shares(turns, waiting)
             waiting += rows.all_lines if in_line else 0
 
@@ -72,7 +72,7 @@ def next_part(nest: Nest, choice: TileChoice) -> NextPart | None:
         return None
     outer = len(_part_loops(nest, choice))
     others = outer_loops(nest.axes, choice)[outer:]
-    order = [nest.reduction[place] for place in choice.reduction_order]
+    order = [nest.reduction[position] for position in choice.reduction_order]
     steps = prod(axis.extent for axis in order) // unrolled_extents(order, choice.unroll)[order[-1]]
     turns = prod(loop.count for loop in others) * steps
     if sum(-(-each.all_lines // turns) for each in rows) > MOST_PART_LINES:
@@ -98,9 +98,9 @@ def _part_loops(nest: Nest, choice: TileChoice) -> Sequence[OuterLoop]:
 
 
 @remembered(REMEMBERED)
-def _part_rows(nest: Nest, places: tuple[int, ...]) -> tuple[TouchedRows, ...]:
+def _part_rows(nest: Nest, positions: tuple[int, ...]) -> tuple[TouchedRows, ...]:
     """Reads of the next step of an axis; nothing where that is not all elsewhere, or near."""
-    parts = [nest.axes[place] for place in places]
+    parts = [nest.axes[position] for position in positions]
     extents = [each.extent for each in (*nest.axes, *nest.reduction)]
     if nest.body is None or any(map(is_symbolic, extents)) or not prod(extents):
         return ()

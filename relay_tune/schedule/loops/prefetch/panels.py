@@ -103,7 +103,7 @@ class PanelPrefetch:
 
     def fetches(self, site: Site) -> Iterator[Fetch]:
         """A share of the panel after the present one."""
-        panels, readers = self.panels, Turns([site.tiles[place] for place in self.readers])
+        panels, readers = self.panels, Turns([site.tiles[position] for position in self.readers])
         start: Scalar = literal(panels.offset + panels.next, INDEX)
         for axis, apart in panels.steps:
             start = start + site.bindings[axis].number * apart
@@ -240,8 +240,8 @@ def _fetched(
     first = len(loops)
     while first and _passes(loops[first - 1], nest, depends):
         first -= 1
-    readers = tuple(place for place in range(first, len(loops)) if loops[place].count != 1)
-    repeated = prod(least_count(loops[place].count) for place in readers)
+    readers = tuple(position for position in range(first, len(loops)) if loops[position].count != 1)
+    repeated = prod(least_count(loops[position].count) for position in readers)
     if repeated < least:
         return None
     lines = _lines(panels)

@@ -108,7 +108,7 @@ def next_blocks(
     `at` is where it stands itself.
     """
     assert match.block is not None
-    turns = Turns([outer[place] for place in sharing])
+    turns = Turns([outer[position] for position in sharing])
     number, share = turns.number, -(-_lines_of_step(match) // turns.count)
     right = min((right for _, right in match.terms), key=offset_of)
     lines: list[tuple[Tensor, Scalar]] = []

@@ -45,10 +45,10 @@ def shares_of_time(nests: Sequence[Nest], busiest: int) -> dict[int, float]:
     lanes = match.pattern.columns
     steps = nests[busiest].points * len(match.terms) / (lanes * match.register_steps)
     times = {busiest: steps * match.pattern.beside}
-    for place, nest in enumerate(nests[:busiest]):
+    for position, nest in enumerate(nests[:busiest]):
         if _is_worth_asking(nest):
-            times[place] = nest.points * _operations(nest) / lanes
-    return {place: time / sum(times.values()) for place, time in times.items()}
+            times[position] = nest.points * _operations(nest) / lanes
+    return {position: time / sum(times.values()) for position, time in times.items()}
 
 
 def spread(
@@ -68,16 +68,16 @@ def spread(
     touched = touched if stored is None else (stored, *touched)
     begun = [0] * len(touched)
     lines = sum(rows.all_lines for rows in touched)
-    for place, share in shares_of_time(nests, busiest).items():
-        if place == busiest:
+    for position, share in shares_of_time(nests, busiest).items():
+        if position == busiest:
             continue
-        tiles, left = _tiles(nests[place], choices[place])
+        tiles, left = _tiles(nests[position], choices[position])
         left = min(left, round(lines * share / tiles))
         for number, rows in enumerate(touched):
             in_turn = min(left, (rows.all_lines - begun[number]) // tiles)
             if in_turn:
                 begin, end = begun[number], begun[number] + in_turn * tiles
-                found[place].append(replace(rows, asked=(begin, end)))
+                found[position].append(replace(rows, asked=(begin, end)))
                 begun[number], left = end, left - in_turn
     for rows, begin in zip(touched, begun, strict=True):
         if begin < rows.all_lines and rows is not stored:
@@ -103,7 +103,7 @@ def _tiles(nest: Nest, choice: TileChoice) -> tuple[int, int]:
     """How many tiles a nest has, and how many vectors a whole one."""
     loops = outer_loops(nest.axes, choice)
     vectors = [
-        -(-tile // choice.lanes) if place == choice.vector else tile
-        for place, tile in enumerate(choice.tile)
+        -(-tile // choice.lanes) if position == choice.vector else tile
+        for position, tile in enumerate(choice.tile)
     ]
     return prod(loop.count for loop in loops), prod(vectors)

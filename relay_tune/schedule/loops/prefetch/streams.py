@@ -101,7 +101,7 @@ def stream_prefetch(
     packed: Mapping[Load, PackedLoad],
 ) -> StreamPrefetch | None:
     """What a nest whose tiles have one row asks for ahead; None if it reads nothing narrow."""
-    rows = [n for place, n in enumerate(choice.tile) if place != choice.vector]
+    rows = [n for position, n in enumerate(choice.tile) if position != choice.vector]
     if prod(rows) != 1 or not reduction or not conversions(nest, constants):
         return None
     largest = max(packed.values(), key=lambda each: each.constant.recipe.size, default=None)

@@ -219,11 +219,11 @@ def _operand(load: Load, axis: Axis, dtype: str, pattern: WordPattern) -> Operan
     """A load as words along an axis; None where it does not move along one dimension."""
     if load.dtype != dtype and (load.dtype, dtype) not in WIDENED | ROUNDED | OTHER_SIGN.keys():
         return None
-    moving = [place for place, index in enumerate(load.indices) if axis in axes_of(index)]
+    moving = [position for position, index in enumerate(load.indices) if axis in axes_of(index)]
     if len(moving) != 1:
         return None
-    (place,) = moving
-    size, form = load.tensor.shape[place], sum_of_multiples(load.indices[place])
+    (position,) = moving
+    size, form = load.tensor.shape[position], sum_of_multiples(load.indices[position])
     start = form.without(axis)
     inside = (node for node in start.terms if isinstance(node, Scalar))
     if axis in axes_of(*inside):
@@ -232,7 +232,7 @@ def _operand(load: Load, axis: Axis, dtype: str, pattern: WordPattern) -> Operan
     if any(map(is_symbolic, (size, step, start.constant, *start.terms.values()))) or step < 1:
         return None
     is_whole = start.is_constant and not start.constant and size == axis.extent
-    return Operand(load, dtype, place, start, axis.extent, step, pattern.group, is_whole)
+    return Operand(load, dtype, position, start, axis.extent, step, pattern.group, is_whole)
 
 
 def sum_of_multiples(index: Scalar) -> Affine:

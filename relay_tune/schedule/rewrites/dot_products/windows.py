@@ -116,7 +116,7 @@ def _window(taps: int, axis: Axis | None, stride: int, sums: int, group: int) ->
 
 def data_word(operand: Operand, window: Window, step: Axis, rewriting: Rewriting) -> Scalar:
     """The word of data at a step; behind what sums read, zeros stand in it."""
-    source, place = rewriting.now(operand.load.tensor), operand.dimension
+    source, index = rewriting.now(operand.load.tensor), operand.dimension
     indices = operand.load.indices
     start = expression_of_multiples(operand.start, 1)
     if window.axis is not None and window.sums > 1:
@@ -129,7 +129,7 @@ def data_word(operand: Operand, window: Window, step: Axis, rewriting: Rewriting
             elements.append(literal(0, dtype))
             continue
         at = start + (step * window.distance + number) * operand.step
-        element = source[(*indices[:place], at, *indices[place + 1 :])]
+        element = source[(*indices[:index], at, *indices[index + 1 :])]
         elements.append(cast(element, dtype))
     made = word(elements)
     return binary("xor", made, SIGN_BITS) if operand.offset else made
@@ -137,26 +137,26 @@ def data_word(operand: Operand, window: Window, step: Axis, rewriting: Rewriting
 
 def weight_word(operand: Operand, window: Window, step: Axis, rewriting: Rewriting) -> Scalar:
     """The word of taps at a step: zeros where a sum does not read what the word has."""
-    source, place, group = operand.load.tensor, operand.dimension, operand.group
+    source, index, group = operand.load.tensor, operand.dimension, operand.group
     shape, indices = source.shape, operand.load.indices
 
     def element(*at: Scalar) -> Scalar:
         which, *others, inner = at
-        number, place_in_word = inner // group, inner % group
-        tap = number * window.distance + place_in_word - which * window.stride
+        number, offset_in_word = inner // group, inner % group
+        tap = number * window.distance + offset_in_word - which * window.stride
         inside = binary("and", binary("ge", tap, 0), binary("lt", tap, window.taps))
         repeated = group - window.distance
         if repeated:
-            is_new = binary("or", binary("lt", number, 1), binary("ge", place_in_word, repeated))
+            is_new = binary("or", binary("lt", number, 1), binary("ge", offset_in_word, repeated))
             inside = binary("and", inside, is_new)
         now = rewriting.now(source)
-        return select(inside, part(operand, now[(*others[:place], tap, *others[place:])]), 0)
+        return select(inside, part(operand, now[(*others[:index], tap, *others[index:])]), 0)
 
-    others = (*shape[:place], *shape[place + 1 :])
+    others = (*shape[:index], *shape[index + 1 :])
     taps = compute(f"{source.name}_taps", (window.sums, *others, window.words * group), element)
     made = words_of(taps, group)
     words: Tensor = made
     if source in rewriting.constants:
         words = constant_words(made, source, rewriting)
     which = 0 if window.axis is None else window.axis % window.sums
-    return words[(which, *indices[:place], *indices[place + 1 :], step)]
+    return words[(which, *indices[:index], *indices[index + 1 :], step)]

@@ -43,8 +43,8 @@ def part_of(number: Scalar, value: Scalar, form: Form) -> Scalar:
         return value
     pieces = _pieces(value, form.parts)
     chosen = pieces[-1]
-    for place in reversed(range(form.parts - 1)):
-        chosen = select(binary("ne", number, place), chosen, pieces[place])
+    for position in reversed(range(form.parts - 1)):
+        chosen = select(binary("ne", number, position), chosen, pieces[position])
     return chosen
 
 

@@ -117,8 +117,8 @@ def rows_gathered(
     form = form if form.splits(data.dtype) else form.balanced(whole)
 
     def element(*at: Scalar) -> Scalar:
-        *places, step = at
-        known = {**dict(zip(rows, places, strict=True)), **unfused(step, steps)}
+        *indices, step = at
+        known = {**dict(zip(rows, indices, strict=True)), **unfused(step, steps)}
         return data[tuple(substitute(index, known) for index in product.data.indices)]
 
     shape = (*(axis.extent for axis in rows), form.rounded(whole))
@@ -147,17 +147,17 @@ def rows_in_registers(product: Product, data: Tensor, form: Form) -> LeftOperand
     )
 
     def element(*at: Scalar) -> Scalar:
-        number, block, *places = at[len(batch) :]
-        known = unfused(block * form.steps + places.pop(), steps)
-        known |= dict(zip((*batch, *rows), (*at[: len(batch)], *places), strict=True))
+        number, block, *indices = at[len(batch) :]
+        known = unfused(block * form.steps + indices.pop(), steps)
+        known |= dict(zip((*batch, *rows), (*at[: len(batch)], *indices), strict=True))
         value = data[tuple(substitute(index, known) for index in product.data.indices)]
         return part_of(number, value, form)
 
     stored = copy_of(compute("parts", shape, element))
 
     def at(part: int, step: Scalar) -> Scalar:
-        place = step // form.steps, *rows, step % form.steps
-        return stored[(*batch, part, *place)]
+        position = step // form.steps, *rows, step % form.steps
+        return stored[(*batch, part, *position)]
 
     return LeftOperand(form, stored, steps, at)
 
@@ -180,15 +180,15 @@ def _window(product: Product, upper: Sequence[Scalar], form: Form) -> dict[Axis,
     """The axes that the first column of a window depends on, with their factors; None if none."""
     if not upper or len(product.steps) < 2:
         return None
-    place = axis_affine(upper[-1])
+    position = axis_affine(upper[-1])
     column, channel = product.steps[-2:]
     if column.extent * channel.extent % form.steps:
         return None
-    if place is None or place.constant or place.coefficient(column) != 1:
+    if position is None or position.constant or position.coefficient(column) != 1:
         return None
     if any(column in _axes(index) for index in upper[:-1]):
         return None
-    start = {axis: place.coefficient(axis) for axis in _axes(upper[-1]) if axis is not column}
+    start = {axis: position.coefficient(axis) for axis in _axes(upper[-1]) if axis is not column}
     if not set(start) <= set(product.rows) or any(factor < 0 for factor in start.values()):
         return None
     return start

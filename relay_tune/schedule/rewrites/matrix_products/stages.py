@@ -168,8 +168,8 @@ def _last_columns(
         return rewriting.rebuilt(rest.stage)
     filled = product.part(begin, left.form.columns)
     before, after = ((*each.rows, *each.steps) for each in (whole, filled))
-    places: dict[Axis, Scalar] = dict(zip(before, after, strict=True))
-    own = replace(left, at=lambda part, step: substitute(left.at(part, step), places))
+    indices: dict[Axis, Scalar] = dict(zip(before, after, strict=True))
+    own = replace(left, at=lambda part, step: substitute(left.at(part, step), indices))
     missing = filled.stage.shape[-1] - rest.stage.shape[-1]
 
     def weights(arrays: Mapping[Tensor, Array]) -> Array:
@@ -209,7 +209,7 @@ def _summed(product: Product, left: LeftOperand, *groups: Tensor) -> Computed:
 
     def right(part: int) -> Scalar:
         tensor, number = (groups[0], part) if len(groups) == 1 else (groups[part], 0)
-        place: tuple[Scalar | int, ...] = (
+        index: tuple[Scalar | int, ...] = (
             *product.shared,
             column // form.columns,
             *outer,
@@ -219,7 +219,7 @@ def _summed(product: Product, left: LeftOperand, *groups: Tensor) -> Computed:
             column % form.columns,
             inside,
         )
-        return cast(tensor[place], stage.dtype)
+        return cast(tensor[index], stage.dtype)
 
     stage = product.stage
     terms = [cast(left.at(a, step), stage.dtype) * right(b) for a, b in TERMS[form.parts]]

@@ -58,8 +58,8 @@ def groups_of(weights: np.ndarray, inner: int, form: Form) -> np.ndarray:
         own = result[begin // width : (begin + together) // width]
         for part, values in enumerate(split_floats(flat, parts) if splits else [flat]):
             blocks = values.reshape(outer, -1, rows, group, len(own), width)
-            for place in range(group):
-                own[:, :, :, part, ..., place] = blocks[:, :, :, place].transpose(3, 0, 1, 2, 4)
+            for index in range(group):
+                own[:, :, :, part, ..., index] = blocks[:, :, :, index].transpose(3, 0, 1, 2, 4)
     return result.reshape(groups_shape(weights.shape, inner, form))
 
 
@@ -83,15 +83,15 @@ def stored_groups(
     )
 
     def element(*at: Scalar) -> Scalar:
-        *places, number, row, place, inside = at
+        *indices, number, row, position, inside = at
         if part is not None:
             number = index_value(part)
-        block = places[len(shared)]
-        step = places[-1] * form.steps + row * form.group + inside
-        known: dict[Axis, Scalar] = dict(zip(shared, places, strict=False))
-        known |= dict(zip(outer, places[len(shared) + 1 : -1], strict=True))
+        block = indices[len(shared)]
+        step = indices[-1] * form.steps + row * form.group + inside
+        known: dict[Axis, Scalar] = dict(zip(shared, indices, strict=False))
+        known |= dict(zip(outer, indices[len(shared) + 1 : -1], strict=True))
         known |= unfused(step, fused)
-        known[column] = block * form.columns + place
+        known[column] = block * form.columns + position
         value = weight[tuple(substitute(index, known) for index in product.weight.indices)]
         found = part_of(number, value, form)
         found = found if depth % form.steps == 0 else zero_from(depth, step, found)

@@ -80,8 +80,8 @@ class DataBytes:
         together, numbers = self.together, self.numbers
 
         def number(*at: Scalar) -> Scalar:
-            *row, word, place = at
-            return numbers[(*row, word * together + self._in_order(place))]
+            *row, word, index = at
+            return numbers[(*row, word * together + self._in_order(index))]
 
         shape = (*self._row_shape, self.found.step.extent // together, together)
         words = words_of(compute("data_in_order", shape, number), group)
@@ -113,10 +113,10 @@ class DataBytes:
         """Words of data for each stored word of the weights."""
         return self.together // self.pattern.group
 
-    def _in_order(self, place: Scalar) -> Scalar:
+    def _in_order(self, index: Scalar) -> Scalar:
         """Which number of those of a stored word lies at a place."""
         group, parts = self.pattern.group, self._parts
-        return place if parts == 1 else place % group * parts + place // group
+        return index if parts == 1 else index % group * parts + index // group
 
     @property
     def _row_shape(self) -> tuple[int, ...]:
@@ -127,8 +127,8 @@ class DataBytes:
         return (*self._row_shape, self.found.blocks)
 
     def _data(self, row: Sequence[Scalar], k: Scalar) -> Scalar:
-        places: dict[Axis, Scalar] = dict(zip(self.rows, row, strict=True))
-        return substitute(self.found.product.data, {**places, self.found.step: k})
+        indices: dict[Axis, Scalar] = dict(zip(self.rows, row, strict=True))
+        return substitute(self.found.product.data, {**indices, self.found.step: k})
 
     @property
     def _largest(self) -> int:
@@ -157,10 +157,10 @@ class DataBytes:
         one, scales = literal(1.0, "float32"), self.scales
         return compute("inverses", scales.shape, lambda *at: binary("div", one, scales[at]))
 
-    def _moved(self, place: Sequence[Scalar], k: Scalar, middle: int, most: int) -> Scalar:
+    def _moved(self, index: Sequence[Scalar], k: Scalar, middle: int, most: int) -> Scalar:
         """An integer without a sign, as a float: more by `middle`, and at most `most`."""
-        *row, _ = place
-        moved = unary("round", self._data(row, k) * self._inverses[tuple(place)]) + float(middle)
+        *row, _ = index
+        moved = unary("round", self._data(row, k) * self._inverses[tuple(index)]) + float(middle)
         return binary("min", binary("max", moved, 0.0), float(most))
 
     @cached_property
@@ -192,12 +192,12 @@ class DataDigits(DataBytes):
         """What a sum of products with a digit counts."""
 
         def scale(*at: Scalar) -> Scalar:
-            *place, digit = at
+            *index, digit = at
             counts: Scalar = literal(1.0, "float32")
             for number in range(1, DIGITS):
                 is_own = binary("eq", digit, number)
                 counts = select(is_own, literal(float(BASE**number), "float32"), counts)
-            return self.scales[tuple(place)] * counts
+            return self.scales[tuple(index)] * counts
 
         scales = compute("digit_scales", (*self._block_shape, DIGITS), scale)
         return scales[(*self.rows, block, self.digit)]
@@ -222,8 +222,8 @@ class DataDigits(DataBytes):
         found, middle = self.found, (LARGEST_BYTE + 1) * _of_ones()
 
         def whole(*at: Scalar) -> Scalar:
-            *row, block, place = at
-            word, rest = place // self.together, place % self.together
+            *row, block, index = at
+            word, rest = index // self.together, index % self.together
             k = block * found.block + word * self.together + self._in_order(rest)
             moved = self._moved((*row, block), k, middle, middle + self._largest)
             return cast(moved, "int32")
@@ -231,8 +231,8 @@ class DataDigits(DataBytes):
         wholes = compute("data_numbers", (*self._block_shape, found.block), whole)
 
         def byte(*at: Scalar) -> Scalar:
-            *place, digit, k = at
-            moved = binary("shr", wholes[(*place, k)], cast(digit, "int32") * 8)
+            *index, digit, k = at
+            moved = binary("shr", wholes[(*index, k)], cast(digit, "int32") * 8)
             own = binary("and", moved, BASE - 1) - (LARGEST_BYTE + 1)
             return cast(own, self.pattern.right)
 
@@ -241,4 +241,4 @@ class DataDigits(DataBytes):
 
 def _of_ones() -> int:
     """The number all of whose digits are one."""
-    return sum(BASE**place for place in range(DIGITS))
+    return sum(BASE**index for index in range(DIGITS))

@@ -177,11 +177,11 @@ class _Product:
 
         def element(block: Scalar, step: Scalar, column: Scalar) -> Scalar:
             parts = []
-            for place in range(group):
-                k = block * found.block + step * group + place
+            for index in range(group):
+                k = block * found.block + step * group + index
                 part = substitute(number, {found.step: k, found.product.column: column})
                 part = binary("and", part, (1 << bits) - 1) if is_masked else part
-                parts.append(binary("shl", part, bits * place) if place else part)
+                parts.append(binary("shl", part, bits * index) if index else part)
             return fold(add, parts)
 
         return element
@@ -195,7 +195,7 @@ class _Product:
         found, group, bits = self.found, self.pattern.group, stored.bits
         parts = stored.numbers // group
         mask, middle = (
-            int(np.array(sum(number << 8 * place for place in range(group)), "u4").view("i4"))
+            int(np.array(sum(number << 8 * index for index in range(group)), "u4").view("i4"))
             for number in ((1 << bits) - 1, 1 << (bits - 1))
         )
 
@@ -214,8 +214,8 @@ class _Product:
         found = self.found
 
         def element(block: Scalar, column: Scalar) -> Scalar:
-            places = {found.step: block * found.block, found.product.column: column}
-            return substitute(value, places)
+            indices = {found.step: block * found.block, found.product.column: column}
+            return substitute(value, indices)
 
         return self._column(name, (found.blocks,), element)
 
@@ -227,8 +227,8 @@ class _Product:
         count = column.extent // columns
 
         def in_panel(number: Scalar, *inner: Scalar) -> Scalar:
-            *outer, place = inner
-            return element(*outer, number * columns + place)
+            *outer, index = inner
+            return element(*outer, number * columns + index)
 
         panels = panels_of(compute(f"weight_{name}", (count, *shape, columns), in_panel))
         return lambda *at: panels[(column // columns, *at, column % columns)]

@@ -30,9 +30,9 @@ def _in_panels(found: StoredProduct, columns: int) -> Computed | None:
     weights = found.weights
 
     def element(number: Scalar, *at: Scalar) -> Scalar:
-        *steps, place = at
-        places = dict(zip(found.steps, steps, strict=True))
-        return substitute(weights, {**places, found.column: number * columns + place})
+        *steps, index = at
+        indices = dict(zip(found.steps, steps, strict=True))
+        return substitute(weights, {**indices, found.column: number * columns + index})
 
     steps = (axis.extent for axis in found.steps)
     made = compute(f"{weights.tensor.name}_panels", (count, *steps, columns), element)

@@ -73,23 +73,23 @@ def match_taps_adjoint(stage: Tensor) -> TapsAdjoint | None:
 
 
 def _matched(stage: Computed, total: Reduce, data: Load, adjoint: Load) -> TapsAdjoint | None:
-    places = [index for index in adjoint.indices if isinstance(index, Axis)]
-    if places[-1:] != [stage.axes[-1]] or len(places) != len(total.axes) + 1:
+    positions = [index for index in adjoint.indices if isinstance(index, Axis)]
+    if positions[-1:] != [stage.axes[-1]] or len(positions) != len(total.axes) + 1:
         return None
-    if set(places[:-1]) != set(total.axes) or adjoint.dtype != "float32":
+    if set(positions[:-1]) != set(total.axes) or adjoint.dtype != "float32":
         return None
-    whole = tuple(axis.extent for axis in places)
+    whole = tuple(axis.extent for axis in positions)
     if whole != adjoint.tensor.shape or any(map(is_symbolic, (*whole, *stage.shape))):
         return None
     own = {axis: Axis(axis.name, axis.extent) for axis in stage.axes[:-1]}
-    convolution = match_convolution(_convolution(stage, data, places, own))
+    convolution = match_convolution(_convolution(stage, data, positions, own))
     if convolution is None:
         return None
     return TapsAdjoint(stage, convolution, adjoint.tensor, {new: old for old, new in own.items()})
 
 
 def _convolution(
-    stage: Computed, data: Load, places: Sequence[Axis], taps: Mapping[Axis, Axis]
+    stage: Computed, data: Load, positions: Sequence[Axis], taps: Mapping[Axis, Axis]
 ) -> Computed:
     """The convolution of the data over `places` whose taps have the shape of a stage.
 
@@ -98,10 +98,10 @@ def _convolution(
     weight = input_tensor("taps", stage.shape, stage.dtype)
 
     def element(*at: Scalar) -> Scalar:
-        read = substitute(data, {**taps, **dict(zip(places, at, strict=True))})
+        read = substitute(data, {**taps, **dict(zip(positions, at, strict=True))})
         return reduce("sum", list(taps.values()), read * weight[(*taps.values(), at[-1])])
 
-    return compute("convolution", [axis.extent for axis in places], element)
+    return compute("convolution", [axis.extent for axis in positions], element)
 
 
 def adjoint_stages(found: TapsAdjoint, filtering: PlaneFiltering, rewriting: Rewriting) -> Computed:
@@ -145,14 +145,14 @@ def _in_panels(
     width = panel_width(channels) or channels
 
     def stored(k: Scalar, block: Scalar, image: Scalar, *at: Scalar) -> Scalar:
-        *between, row, column, place = at
-        return element(k, (image, between, row, column), block * width + place)
+        *between, row, column, position = at
+        return element(k, (image, between, row, column), block * width + position)
 
     extents = (products, channels // width, counts[0], *depth, *counts[1:], width)
     panels = compute(name, extents, stored)
 
-    def read(k: Scalar, places: Places, channel: Scalar) -> Scalar:
-        image, between, row, column = places
+    def read(k: Scalar, positions: Places, channel: Scalar) -> Scalar:
+        image, between, row, column = positions
         return panels[(k, channel // width, image, *between, row, column, channel % width)]
 
     return read
@@ -164,10 +164,10 @@ def _transformed_data(convolution: Convolution, filtering: PlaneFiltering, data:
     extents = filtering.rows.products, filtering.columns.products
     maps = filtering.rows.data, filtering.columns.data
 
-    def element(k: Scalar, places: Places, channel: Scalar) -> Scalar:
-        image, between, *tile = places
-        place = (image, *tile), tiles.end
-        window = window_of(convolution, filtering, data, place, between, channel)
+    def element(k: Scalar, positions: Places, channel: Scalar) -> Scalar:
+        image, between, *tile = positions
+        position = (image, *tile), tiles.end
+        window = window_of(convolution, filtering, data, position, between, channel)
         return two_passes(maps, window, windows, row_and_column(k, extents))
 
     shape = filtering.products, convolution.depths[0], data.shape[-1]
@@ -182,8 +182,8 @@ def _transformed_adjoint(
     counts = filtering.rows.outputs, filtering.columns.outputs
     maps = rows_of_result_adjoint(filtering.rows), rows_of_result_adjoint(filtering.columns)
 
-    def element(k: Scalar, places: Places, channel: Scalar) -> Scalar:
-        image, between, *tile = places
+    def element(k: Scalar, positions: Places, channel: Scalar) -> Scalar:
+        image, between, *tile = positions
         window = result_of(
             convolution, filtering, adjoint, ((image, *tile), tiles.end), between, channel
         )
@@ -206,8 +206,8 @@ def _products(
 
     def element(k: Scalar, *at: Scalar) -> Scalar:
         *taps, channel, output = at
-        places = {**own, **dict(zip(slices, taps, strict=True))}
-        read = [substitute(index, places) for index in convolution.slices]
+        positions = {**own, **dict(zip(slices, taps, strict=True))}
+        read = [substitute(index, positions) for index in convolution.slices]
         left = data(k, (image, read, row, column), channel)
         right = adjoint(k, (image, list(own.values()), row, column), output)
         return reduce("sum", [image, *own.values(), row, column], left * right)

@@ -162,10 +162,10 @@ class TileRuns:
         """
         _, rows, columns = self.counts
         tile = binary("min", index[0], prod(self.counts) - 1)
-        place = tile // columns, tile % columns
-        row = place[0] if self.counts[0] == 1 else place[0] % rows
-        image = literal(0, INDEX) if self.counts[0] == 1 else place[0] // rows
-        return TileElement((image, row, place[1]), index[1], index[2:-1], index[-1])
+        position = tile // columns, tile % columns
+        row = position[0] if self.counts[0] == 1 else position[0] % rows
+        image = literal(0, INDEX) if self.counts[0] == 1 else position[0] // rows
+        return TileElement((image, row, position[1]), index[1], index[2:-1], index[-1])
 
     def index(self, element: TileElement) -> list[Scalar]:
         """Where an element lies in such a tensor."""

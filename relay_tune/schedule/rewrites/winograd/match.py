@@ -229,10 +229,10 @@ def _are_filtered(windows: tuple[Window, Window], extents: tuple[int, int]) -> b
     return len(strides) == 1 and (strides == {1} or all(w.dilation == 1 for w, _ in with_taps))
 
 
-def _is_slice(index: Scalar, places: Sequence[Axis], taps: Sequence[Axis]) -> bool:
+def _is_slice(index: Scalar, indices: Sequence[Axis], taps: Sequence[Axis]) -> bool:
     """Whether an index is affine in the places and taps between the batch and the rows."""
     form = axis_affine(index)
-    return form is not None and form.terms.keys() <= {*places, *taps}
+    return form is not None and form.terms.keys() <= {*indices, *taps}
 
 
 def _window(index: Scalar, output: Axis, total: Reduce) -> Window | None:

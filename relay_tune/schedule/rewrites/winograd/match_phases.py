@@ -113,13 +113,13 @@ def _part(stage: Computed, strides: Sequence[int], number: Sequence[int]) -> _Pa
         Axis(axis.name, -(-axis.extent // stride))
         for axis, stride in zip(stage.axes[1:-1], strides, strict=True)
     ]
-    places = {
-        axis: block * stride + place
-        for axis, block, stride, place in zip(
+    indices = {
+        axis: block * stride + index
+        for axis, block, stride, index in zip(
             stage.axes[1:-1], blocks, strides, number, strict=True
         )
     }
-    read = simplify(stage.body, places)
+    read = simplify(stage.body, indices)
     if not isinstance(read, Load) or not isinstance(read.tensor, Computed):
         return None
     own = dict(zip(read.tensor.axes, read.indices, strict=True))
@@ -175,8 +175,8 @@ def _window(index: Scalar, block: Axis, total: Reduce) -> tuple[Phase, Axis | No
 def _read_through(load: Load) -> Load:
     """What a load of taps that a stage puts in order by phases reads."""
     while isinstance(load.tensor, Computed) and isinstance(load.tensor.body, Load):
-        places = dict(zip(load.tensor.axes, load.indices, strict=True))
-        inner = simplify(load.tensor.body, places)
+        indices = dict(zip(load.tensor.axes, load.indices, strict=True))
+        inner = simplify(load.tensor.body, indices)
         assert isinstance(inner, Load)
         load = inner
     return load
@@ -188,11 +188,11 @@ def _joined(
     """The convolution of all phases, if they read the same data and agree in each dimension."""
     first = next(iter(parts.values()))
     phases = [
-        tuple(parts[_only(strides, place, at)].phases[at] for place in range(stride))
+        tuple(parts[_only(strides, index, at)].phases[at] for index in range(stride))
         for at, stride in enumerate(strides)
     ]
     for number, part in parts.items():
-        expected = tuple(phases[at][place] for at, place in enumerate(number))
+        expected = tuple(phases[at][index] for at, index in enumerate(number))
         if part.data is not first.data or part.channel.extent != first.channel.extent:
             return None
         if part.phases != expected:
@@ -208,11 +208,11 @@ def _joined(
     def tap(row: tuple[int, int], column: tuple[int, int]) -> Load:
         pair = (row, column)[: len(strides)]
         part = parts[tuple(phase for phase, _ in pair)]
-        places: dict[Axis, Scalar] = {part.channel: channel}
-        for axis, (_, place) in zip(part.taps, pair, strict=True):
+        indices: dict[Axis, Scalar] = {part.channel: channel}
+        for axis, (_, index) in zip(part.taps, pair, strict=True):
             if axis is not None:
-                places[axis] = index_value(place)
-        read = simplify(substitute(part.weight, places))
+                indices[axis] = index_value(index)
+        read = simplify(substitute(part.weight, indices))
         assert isinstance(read, Load)
         return read
 
@@ -225,9 +225,9 @@ def _joined(
     )
 
 
-def _only(strides: Sequence[int], place: int, at: int) -> tuple[int, ...]:
+def _only(strides: Sequence[int], index: int, at: int) -> tuple[int, ...]:
     """The phase `place` of one dimension, with the first ones of the others."""
-    return tuple(place if other == at else 0 for other in range(len(strides)))
+    return tuple(index if other == at else 0 for other in range(len(strides)))
 
 
 def _numbered(phases: Phases) -> list[tuple[int, int]]:

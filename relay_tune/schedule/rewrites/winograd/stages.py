@@ -195,8 +195,8 @@ def _transformed_data(
 
     def element(*at: Scalar) -> Scalar:
         own = blocks.element(at)
-        place = own.tile, blocks.end
-        window = window_of(convolution, filtering, data, place, own.depth, own.channel)
+        index = own.tile, blocks.end
+        window = window_of(convolution, filtering, data, index, own.depth, own.channel)
         value = two_passes(maps, window, windows, row_and_column(own.product, extents))
         return select(binary("lt", own.channel, inputs), value, 0)
 
@@ -216,8 +216,8 @@ def _products(
 
     def product(*at: Scalar) -> Scalar:
         own = blocks.element(at)
-        places = dict(zip(convolution.stage.axes[1:-3], own.depth, strict=True))
-        depth = [substitute(index, {**renamed, **places}) for index in convolution.slices]
+        indices = dict(zip(convolution.stage.axes[1:-3], own.depth, strict=True))
+        depth = [substitute(index, {**renamed, **indices}) for index in convolution.slices]
         read = transformed[tuple(blocks.beside(at, depth, summed[-1]))]
         factors = read, taps(own.product, *summed, own.channel)
         left, right = (cast(factor, convolution.numbers.sums) for factor in factors)

@@ -58,10 +58,10 @@ def _in_panels(convolution: Convolution, filtering: PlaneFiltering, rewriting: R
     axes = (*convolution.steps, convolution.stage.axes[-1])
 
     def element(k: Scalar, block: Scalar, *at: Scalar) -> Scalar:
-        *step, place = at
+        *step, index = at
 
         def tap(row: int, column: int) -> Scalar:
-            own = dict(zip(axes, (*step, block * width + place), strict=True))
+            own = dict(zip(axes, (*step, block * width + index), strict=True))
             read = substitute(convolution.weights[row][column], own)
             assert isinstance(read, Load)
             return rewriting.now(read.tensor)[read.indices]

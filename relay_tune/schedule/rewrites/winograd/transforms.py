@@ -224,12 +224,12 @@ def _interleaved(phases: Phases, parts: Sequence[Filtering]) -> Filtering:
     ends = list(accumulate(part.products for part in parts))
 
     def data(d: Sequence[Scalar]) -> list[Scalar]:
-        own = ([d[place] for place in window] for window in windows)
+        own = ([d[position] for position in window] for window in windows)
         return [e for part, some in zip(parts, own, strict=True) for e in part.data(some)]
 
     def result(t: Sequence[Scalar]) -> list[Scalar]:
         found = [p.result(t[end - p.products : end]) for p, end in zip(parts, ends, strict=True)]
-        return [each[place] for place in range(outputs) for each in found]
+        return [each[position] for position in range(outputs) for each in found]
 
     window = max(each.stop for each in windows)
     taps = _block_diagonal([part.taps for part in parts])

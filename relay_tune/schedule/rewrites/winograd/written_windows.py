@@ -41,7 +41,7 @@ def written_out(stage: Computed, elementwise: Collection[Tensor], period: int) -
         return stage
     if not _are_apart(stage, body, operands[0], period):
         return stage
-    places = list(product(*(range(axis.extent) for axis in body.axes)))
+    positions = list(product(*(range(axis.extent) for axis in body.axes)))
     operation = COMBINING[body.operation]
 
     def combined(first: Scalar, second: Scalar) -> Scalar:
@@ -49,7 +49,9 @@ def written_out(stage: Computed, elementwise: Collection[Tensor], period: int) -
 
     def element(*at: Scalar) -> Scalar:
         own = dict(zip(stage.axes, at, strict=True))
-        taps = (dict(zip(body.axes, map(index_value, place), strict=True)) for place in places)
+        taps = (
+            dict(zip(body.axes, map(index_value, position), strict=True)) for position in positions
+        )
         return fold(combined, (substitute(body.body, {**own, **tap}) for tap in taps))
 
     return compute(stage.name, stage.shape, element)
@@ -74,11 +76,11 @@ def _are_apart(stage: Computed, body: Reduce, read: Load, period: int) -> bool:
 
 
 def _is_window(
-    terms: Mapping[Variable, int], taps: Sequence[Axis], places: Sequence[Axis], period: int
+    terms: Mapping[Variable, int], taps: Sequence[Axis], positions: Sequence[Axis], period: int
 ) -> bool:
     """Whether an index is `extent * place + tap`, the tap of an extent that divides `period`."""
     others = [axis for axis in terms if axis not in taps]
-    if len(taps) != 1 or len(others) != 1 or others[0] not in places:
+    if len(taps) != 1 or len(others) != 1 or others[0] not in positions:
         return False
     extent = taps[0].extent
     return terms[taps[0]] == 1 and terms[others[0]] == extent and period % extent == 0

@@ -21,10 +21,10 @@ def value(expression, **at):
 def test_turns_ask_for_every_piece_once(pieces: int, waiting: int):
     turns = Turns((OUTER, INNER))
     in_turn, limits = turns.divided(pieces, waiting)
-    places = [{"o": o, "i": i} for o in range(3) for i in range(4)]
-    assert [value(turns.number, **at) for at in places] == list(range(turns.count))
-    asking = [at for at in places if all(value(each, **at) < end for each, end in limits)]
-    assert asking == places[waiting : waiting + len(asking)]
+    offsets = [{"o": o, "i": i} for o in range(3) for i in range(4)]
+    assert [value(turns.number, **at) for at in offsets] == list(range(turns.count))
+    asking = [at for at in offsets if all(value(each, **at) < end for each, end in limits)]
+    assert asking == offsets[waiting : waiting + len(asking)]
     assert (len(asking) - 1) * in_turn < pieces <= len(asking) * in_turn
 
 
@@ -37,7 +37,7 @@ def test_digits_are_the_iterations_of_nested_loops():
 
 def test_lines_are_asked_for_within_their_limits():
     x = input_tensor("x", (2, 64), "float32")
-    lines = tuple((x, literal(place, INDEX)) for place in (0, 16))
+    lines = tuple((x, literal(offset, INDEX)) for offset in (0, 16))
     found = Fetch(lines, ((OUTER, 2), (INNER, 3)), near=True).statement
     limits = [node.condition for node in statements(found) if isinstance(node, Branch)]
     assert [(limit.left, limit.right.value) for limit in limits] == [(INNER, 3), (OUTER, 2)]

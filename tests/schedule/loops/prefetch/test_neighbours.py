@@ -41,8 +41,8 @@ def beside_product(program, constants=frozenset(), algorithm=TILES):
 
 
 def test_the_next_blocks_data_and_this_blocks_results_are_fetched():
-    place, touched = beside_product(convolution_program((1, 56, 56, 64, 64), epilogue="residual"))
-    assert place == 1  # data, products, results
+    offset, touched = beside_product(convolution_program((1, 56, 56, 64, 64), epilogue="residual"))
+    assert offset == 1  # data, products, results
     found = {(rows.tensor.name, rows.for_write): rows for rows in touched}
     assert set(found) == {("x", False), ("residual", False), ("add", True)}
     # the next block reads rows 4 to 9 of the data, of which the present one has read 4 and 5
@@ -100,19 +100,19 @@ def test_every_line_is_fetched_once(turns, levels):
     (_, (data, _)) = beside_product(convolution_program((1, 56, 112, 64, 64)))
     rows = TouchedRows(data.tensor, (), 3, levels, 8, for_write=False)
     turn = Axis("turn", turns)
-    places = []
+    offsets = []
     for fetch in rows.fetches(Site({}, (turn,), ())):
         used = min([turns, *(limit for _, limit in fetch.limits)])
         fetches = [node for node in statements(fetch.statement) if isinstance(node, Prefetch)]
-        places += [value_of(f.indices[0], turn, n) for n in range(used) for f in fetches]
+        offsets += [value_of(f.indices[0], turn, n) for n in range(used) for f in fetches]
     wanted = [3 + 16 * line for line in range(8)]
     for count, apart in reversed(levels):
-        wanted = [place + apart * row for row in range(count) for place in wanted]
+        wanted = [offset + apart * row for row in range(count) for offset in wanted]
     if len(wanted) > turns * MOST_LINES:
-        assert places == []
+        assert offsets == []
     else:
-        assert set(wanted) <= set(places)
-        assert len(set(places)) == len(places) < len(wanted) + -(-len(wanted) // turns)
+        assert set(wanted) <= set(offsets)
+        assert len(set(offsets)) == len(offsets) < len(wanted) + -(-len(wanted) // turns)
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_pieces_are_looked_up_not_compared_with_all():
     class Counted(list):
         looks = 0
 
-        def __getitem__(self, place):
+        def __getitem__(self, offset):
             Counted.looks += 1
-            return super().__getitem__(place)
+            return super().__getitem__(offset)
 
         def __iter__(self):
             Counted.looks += len(self)
@@ -153,8 +153,8 @@ def test_pieces_are_looked_up_not_compared_with_all():
 def test_the_weights_of_the_next_panel_are_fetched_a_line_at_a_time(dtype, line):
     stored = products.stored(128, 256, 96) if dtype == "int8" else products.narrow(128, 256, 96)
     _, blocks = blocks_of(stored, PANELS(columns=48))
-    place, touched = fetched_beside(blocks.nests, (blocks.base,), blocks.rows, frozenset())
-    assert place == 1  # the products
+    offset, touched = fetched_beside(blocks.nests, (blocks.base,), blocks.rows, frozenset())
+    assert offset == 1  # the products
     weights = next(rows for rows in touched if rows.tensor in {p.tensor for p in blocks.packed})
     assert weights.tensor.dtype == dtype
     assert (weights.first, weights.levels, weights.all_lines) == (48 * 256, (), 48 * 256 // line)

@@ -125,8 +125,8 @@ def lines_of_turns(outputs: int) -> tuple[list[list[int]], list[int]]:
             for each in fetches
             if all(scalar_value(number, at, {}) < end for number, end in each.limits)
         ]
-        places = [place for each in asked for _, place in each.lines]
-        lines.append([int(scalar_value(place, at, {})) for place in places])
+        offsets = [offset for each in asked for _, offset in each.lines]
+        lines.append([int(scalar_value(offset, at, {})) for offset in offsets])
     return lines, [rows.all_lines for rows in found.rows]
 
 

@@ -58,17 +58,17 @@ def test_rows_where_the_tiles_beside_each_other_share_them():
 def test_columns_that_were_copied():
     text = products_of_inputs((6, 1, 64), order=(1, 0, 2))
     # 64 * 96 elements of a panel, 384 lines, read by 8 tiles in 24 groups: 2 each in 24 groups.
-    place = "6144 + jo_t * 6144 + ji_t * 64 + (i_t * 24 + k_o) * 16"
-    assert f"prefetch b_panel[{place}]" in text
-    assert f"prefetch b_panel[{place} + 3072]" in text
+    offset = "6144 + jo_t * 6144 + ji_t * 64 + (i_t * 24 + k_o) * 16"
+    assert f"prefetch b_panel[{offset}]" in text
+    assert f"prefetch b_panel[{offset} + 3072]" in text
 
 
 def test_pieces_of_rows_with_the_steps_that_read_them():
     text = products_of_inputs((6, 1, 32), order=(1, 2, 0))
     # 32 of 64 columns, 2 lines in each step: one for each of the first two of 8 tiles.
-    place = "32 + jo_t * 6144 + ji_t * 32 + i_t * 16"
-    assert f"prefetch b_panel[{place} + k_o * 4 * 64]" in text
-    assert f"prefetch b_panel[{place} + (k_o * 4 + 3) * 64]" in text
+    offset = "32 + jo_t * 6144 + ji_t * 32 + i_t * 16"
+    assert f"prefetch b_panel[{offset} + k_o * 4 * 64]" in text
+    assert f"prefetch b_panel[{offset} + (k_o * 4 + 3) * 64]" in text
     assert text.count("prefetch") == 4
     assert "if i_t < 2" in text
 

@@ -84,12 +84,12 @@ def asked_for(node: Statement, at: Mapping[Axis, int]) -> Iterator[tuple[str, in
 @pytest.mark.parametrize("name", GROUPS)
 def test_each_line_of_the_next_block_is_asked_for_once(name: str) -> None:
     plan, blocks = group_of(*GROUPS[name])
-    places = (*blocks.outer, blocks.base)
-    _, touched = fetched_beside(blocks.nests, places, blocks.rows, frozenset())
+    positions = (*blocks.outer, blocks.base)
+    _, touched = fetched_beside(blocks.nests, positions, blocks.rows, frozenset())
     turn = Axis("turn", sum(rows.all_lines for rows in touched))
     wanted = [
         (rows.tensor.name, int(scalar_value(fetch.lines[0][1], {**start, turn: number}, {})))
-        for start in [dict.fromkeys(places, 0)]
+        for start in [dict.fromkeys(positions, 0)]
         for rows in touched
         for fetch in rows.shares(Turns([turn]))
         for number in range(rows.all_lines)
@@ -146,7 +146,7 @@ def test_lines_are_spread_over_the_points_of_a_tile() -> None:
 def test_nests_on_vectors_ask_beside_the_busiest_alone() -> None:
     program = convolution_program((1, 56, 56, 64, 64), epilogue="residual")
     _, blocks = group_of(program, WINOGRAD(tile=4, block=14))
-    places = (*blocks.outer, blocks.base)
-    busiest, touched = fetched_beside(blocks.nests, places, blocks.rows, frozenset())
+    positions = (*blocks.outer, blocks.base)
+    busiest, touched = fetched_beside(blocks.nests, positions, blocks.rows, frozenset())
     assert shares_of_time(blocks.nests, busiest) == {busiest: 1.0}
     assert spread(blocks.nests, [], busiest, touched)[busiest] == touched

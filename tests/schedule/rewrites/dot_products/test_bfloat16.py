@@ -52,19 +52,19 @@ def convolution(
     c = Axis("c", channels)
 
     def inside(n: Scalar, *at: Scalar) -> Scalar:
-        *places, channel = at
-        value: Scalar = x[(n, *(place - padding for place in places), channel)]
-        for place in places:
-            value = select(binary("lt", place, size + padding), value, 0.0)
-            value = select(binary("ge", place, padding), value, 0.0)
+        *indices, channel = at
+        value: Scalar = x[(n, *(index - padding for index in indices), channel)]
+        for index in indices:
+            value = select(binary("lt", index, size + padding), value, 0.0)
+            value = select(binary("ge", index, padding), value, 0.0)
         return value
 
     shape = (2, *dimensions * (size + 2 * padding,), channels * groups)
     padded: Tensor = compute("padded", shape, inside) if padding else x
 
     def element(n: Scalar, *at: Scalar) -> Scalar:
-        *places, o = at
-        taken = [p * stride + t * dilation for p, t in zip(places, steps, strict=True)]
+        *indices, o = at
+        taken = [p * stride + t * dilation for p, t in zip(indices, steps, strict=True)]
         value = padded[(n, *taken, o // 5 * channels + c)]
         return reduce("sum", [*steps, c], value * w[(*steps, c, o)])
 

@@ -53,9 +53,9 @@ def image(
 
     def inside(n: Scalar, h: Scalar, v: Scalar, i: Scalar) -> Scalar:
         value: Scalar = x[n, h - padding, v - padding, i]
-        for place, size in ((h, height), (v, width)):
-            value = select(binary("lt", place, size + padding), value, 7)
-            value = select(binary("ge", place, padding), value, 7)
+        for index, size in ((h, height), (v, width)):
+            value = select(binary("lt", index, size + padding), value, 7)
+            value = select(binary("ge", index, padding), value, 7)
         return value
 
     padded: Tensor = compute("padded", (2, tall, wide, channels), inside) if padding else x

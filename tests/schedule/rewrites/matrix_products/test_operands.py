@@ -87,8 +87,8 @@ def test_pairs_of_rows_by_hand() -> None:
     assert pairs.shape == (2, 2, 2, 16, 16, 2)  # columns / 16, steps / 32, part, half, column, pair
     whole = pairs.sum(axis=2)
     for column, step in ((0, 0), (5, 1), (17, 30), (31, 39), (16, 32)):
-        place = (column // 16, step // 32, (step % 32) // 2, column % 16, step % 2)
-        assert whole[place] == weights[step, column]
+        index = (column // 16, step // 32, (step % 32) // 2, column % 16, step % 2)
+        assert whole[index] == weights[step, column]
     assert not pairs[:, 1, :, 4:].any()  # steps 40 to 63 are zero
     large = pairs[:, :, 0]
     assert (np.abs(pairs[:, :, 1]) <= 2**-8 * np.abs(large)).all()
@@ -101,8 +101,8 @@ def test_pairs_of_outer_steps_by_hand() -> None:
     assert not pairs[:, :, :, 1:].any()  # numbers of 8 bits have one part
     for outer, middle, inner, column in ((0, 0, 0, 0), (1, 2, 23, 15), (1, 1, 7, 3)):
         step = middle * 24 + inner
-        place = (0, outer, step // 32, 0, (step % 32) // 2, column, step % 2)
-        assert pairs[place] == weights[outer, middle, inner, column]
+        index = (0, outer, step // 32, 0, (step % 32) // 2, column, step % 2)
+        assert pairs[index] == weights[outer, middle, inner, column]
 
 
 def test_groups_of_many_weights_are_made_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:

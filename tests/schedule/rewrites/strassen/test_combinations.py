@@ -19,8 +19,8 @@ def matrix(signed, places=4):
     """The coefficients of halves, a row for each product."""
     found = np.zeros((len(signed), places))
     for row, terms in enumerate(signed):
-        for place, sign in terms:
-            index = place if isinstance(place, int) else 2 * place[0] + place[1]
+        for position, sign in terms:
+            index = position if isinstance(position, int) else 2 * position[0] + position[1]
             found[row, index] += sign
     return found
 
@@ -38,7 +38,7 @@ def test_expressions_have_the_signs_of_the_table():
     values = {(i, j): 3.0 + 5 * i + 7 * j * j + 11 * i * j for i in range(2) for j in range(2)}
     found = factors(LEFT, lambda i, j: literal(values[i, j], "float64"))
     assert [float(scalar_value(f, {}, {})) for f in found] == [
-        sum(sign * values[place] for place, sign in terms) for terms in LEFT
+        sum(sign * values[position] for position, sign in terms) for terms in LEFT
     ]
     sums = results(lambda p: literal(2.0**p, "float64"))
     assert [float(scalar_value(c, {}, {})) for c in sums] == [57.0, 20.0, 10.0, 35.0]

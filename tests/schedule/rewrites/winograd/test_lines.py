@@ -39,21 +39,21 @@ def line_program(
     pad: int = 0,
 ) -> TensorProgram:
     """relu(convolution) of (batch, places, inputs, outputs), its data padded beforehand."""
-    batch, places, inputs, outputs = shape
+    batch, positions, inputs, outputs = shape
     rng = np.random.default_rng(sum(shape))
-    extent = (places - 1) * stride + (taps - 1) * dilation + 1
+    extent = (positions - 1) * stride + (taps - 1) * dilation + 1
     x = input_tensor("x", (batch, extent, inputs), "float32")
     g = input_tensor("g", (taps, inputs, outputs), "float32")
     k, c = Axis("k", taps), Axis("c", inputs)
     total = compute(
         "total",
-        (batch, places, outputs),
+        (batch, positions, outputs),
         lambda n, j, o: reduce("sum", [k, c], x[n, j * stride + k * dilation, c] * g[k, c, o]),
     )
     result = compute("relu", total.shape, lambda *at: binary("max", total[at], 0.0))
     if pad:
         inner = result
-        wide = (batch, places + pad, outputs)
+        wide = (batch, positions + pad, outputs)
         result = compute(
             "pad", wide, lambda n, j, o: select(binary("ge", j, pad), inner[n, j - pad, o], 0.0)
         )

@@ -101,8 +101,8 @@ def test_results_of_phases_take_turns(phases):
 
     products = numbers(filtering.data, data) * (filtering.taps @ np.concatenate(taps))
     expected = [
-        np.dot(data[place + phase.start :][: phase.taps], own)
-        for place in range(2)
+        np.dot(data[position + phase.start :][: phase.taps], own)
+        for position in range(2)
         for phase, own in zip(phases, taps, strict=True)
     ]
     assert np.allclose(numbers(filtering.result, products), expected, atol=1e-12)
