@@ -22,7 +22,7 @@ MATRIX_PRODUCTS = {
     BF16X6(): (3, False),
     BF16X6(gathered=True): (3, True),
 }
-"""The parts of each factor, and whether what a row reads is copied to one place."""
+"""The parts of each factor, and whether what a row reads is copied to one buffer."""
 
 PLAIN_SUMS = frozenset({DIRECT, *MATRIX_PRODUCTS, BF16()})
 """Those that sum the products which are written, if of other factors."""

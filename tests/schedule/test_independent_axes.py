@@ -83,7 +83,7 @@ def test_nothing_else_has_such_axes(other):
 
 
 def test_the_default_takes_several_groups_where_few_points_find_room():
-    """512 channels and a stride of 2: neighbouring points want the same place of the cache."""
+    """512 channels and a stride of 2: neighbouring points want the same set of the cache."""
     choice = plan_program(Grouped(32, 16, 16, 14, stride=2).program()).default_schedule(SERVER, 1)
     rows, columns, groups, _ = choice.choices[0].tile
     assert groups > 1

@@ -31,7 +31,7 @@ from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads
 
 MOST_COUNTED = 1 << 15
-"""Places that are counted one by one; outer axes beyond them are left out."""
+"""Offsets that are counted one by one; outer axes beyond them are left out."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,7 +74,7 @@ class Access:
         fresh: the share of what it reads that no load before has read, which differs by a constant.
         is_joined: whether it loads a part of a word whose register another load counts.
         is_in_row: whether that part lies beside what the other one loads.
-        streams: the places that it reads from at a time, less than 1 if others lie beside it.
+        streams: the locations that it reads from at a time, less than 1 if others lie beside it.
     """
 
     form: Affine | None
@@ -194,7 +194,7 @@ def fresh_share(forms: Sequence[Affine], axes: Sequence[Axis]) -> float:
 
 
 def streams(forms: Sequence[Affine], element_bytes: int) -> int:
-    """How many places apart in memory accesses with these forms read from at a time."""
+    """How many locations apart in memory accesses with these forms read from at a time."""
     begins = [form.constant for form in forms]
     if any(map(is_symbolic, begins)):
         return len(forms)

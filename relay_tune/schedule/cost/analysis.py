@@ -61,7 +61,7 @@ class NestAnalysis:
             of `body_operations`.
         independent: the positions of axes of which each point has operands of its own, inside of
             those along which a window moves (groups of a convolution): a tile of several of them
-            has more sums at a time, and no more lines in the same places of a cache.
+            has more sums at a time, and no more lines in the same sets of a cache.
         words: those that a step puts together; they are no part of `body_operations`.
         integer_sums: whether dot products are summed as integers, block by block; what a block
             takes beside them is no part of `body_operations`.

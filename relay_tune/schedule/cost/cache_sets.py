@@ -7,7 +7,7 @@ Under a sliding window, rows and columns of an image that are many powers of two
 them:
 
     576 channels of float32: columns 2304 = 9 * 256 bytes apart, rows a multiple of 256
-    a page of 4096 bytes has 16 places 256 bytes apart, and a few lines find room in each
+    a page of 4096 bytes has 16 sets 256 bytes apart, and a few lines find room in each
 
 What a tile of 4 x 7 points reads under a 3 x 3 window of stride 2, 135 lines, then does not stay
 between two taps, unless all taps are written out and each line is loaded once.
@@ -18,11 +18,11 @@ spreads it over the lanes; the next steps read the elements beside them, in the 
     x[2 * h + kh, 2 * w + kw, g * 16 + c]      512 channels: points of a row lie 4096 bytes apart
 
 14 such points do not find their lines again in the next step. Of a window, too, a tile may want
-places unevenly:
+sets unevenly:
 
     x[2 * h + kh, 2 * w + kw, c]      32 columns of 96 channels: rows lie 3 pages apart
 
-A tile of 14 x 1 points under 5 x 5 taps has 31 rows in each of 5 places, one of 1 x 14 points 5
+A tile of 14 x 1 points under 5 x 5 taps has 31 rows in each of 5 sets, one of 1 x 14 points 5
 rows in each of 31.
 """
 
@@ -73,9 +73,9 @@ def reloaded_bytes(tile: Tile) -> float:
 
 
 def _crowded_out(access: Access, form: Affine, tile: Tile) -> float:
-    """The share of the lines of a window that lie in places which far too many of them want.
+    """The share of the lines of a window that lie in sets which far too many of them want.
 
-    Places may be taken unevenly: where rows are pages apart, all rows of a column want the same.
+    Sets may be taken unevenly: where rows are pages apart, all rows of a column want the same.
     """
     vector = tile.vector
     assert vector is not None
@@ -86,7 +86,7 @@ def _crowded_out(access: Access, form: Affine, tile: Tile) -> float:
 
 @remembered(REMEMBERED)
 def _share_in_crowds(moves: tuple[tuple[int, int], ...], most: float) -> float:
-    """The share of lines in places that more than so `most` of them want."""
+    """The share of lines in sets that more than so `most` of them want."""
     if prod(extent for _, extent in moves) <= most:
         return 0.0
     taken = _taken(moves)
@@ -94,7 +94,7 @@ def _share_in_crowds(moves: tuple[tuple[int, int], ...], most: float) -> float:
 
 
 def crowded_bytes(tile: Tile) -> float:
-    """The bytes that a nest's tiles fetch again from the second cache, for want of places."""
+    """Bytes that a nest's tiles read again from L2 after conflict misses in L1."""
     if tile.vector is None or not tile.steps or tile.analysis.match is not None:
         return 0.0  # rows of matrix registers are whole lines, each of which is loaded once
     room, beyond = _room(tile)
@@ -149,7 +149,7 @@ def _jumps(access: Access, tile: Tile) -> bool:
 
 
 def _room(tile: Tile) -> tuple[float, float]:
-    """The lines for which one place of the first cache has room, and how many more all miss."""
+    """The lines for which one set of L1 has room, and how many more all miss."""
     known, first = tile.machine.coefficients, tile.machine.memories[0]
     room = known.full_set * max(first.bytes // PAGE_BYTES, 1)
     return room, room * (known.overfull_set / known.full_set - 1)
@@ -163,7 +163,7 @@ def _is_spread(access: Access, vector: Axis) -> bool:
 def _fetched_again(access: Access, tile: Tile, room: float, beyond: float) -> float:
     """The bytes that one tile fetches again: between steps within a line, and between taps.
 
-    Lines for which there is `room` stay in one place of the cache; so many `beyond` all are missed.
+    Lines for which there is `room` stay in one set of the cache; so many `beyond` all are missed.
     """
     assert access.form is not None
     reduction, extents = tile.order, tile.extents
@@ -198,7 +198,7 @@ def _stays_in_line(access: Access, axis: Axis) -> bool:
 
 
 def _missing(more: float, beyond: float) -> float:
-    """The share of loads that do not find their line where so many more want the same place."""
+    """The share of loads that do not find their line where so many more want the same set."""
     return more / beyond if more < beyond else 1.0
 
 
@@ -212,14 +212,14 @@ def _moves(
 
 @remembered(REMEMBERED)
 def _crowd(moves: tuple[tuple[int, int], ...], room: float) -> int:
-    """The most lines that want one place of the cache; 0 where all of them find room in any."""
+    """The most lines that want one set of the cache; 0 where all of them find room in any."""
     if prod(extent for _, extent in moves) <= room:
         return 0
     return max(_taken(moves).values())
 
 
 def _taken(moves: tuple[tuple[int, int], ...]) -> Counter[int]:
-    """How many lines want each place of the cache."""
+    """How many lines want each set of the cache."""
     steps = [range(0, apart * extent, apart) for apart, extent in moves]
     lines = {sum(offsets) // LINE_BYTES for offsets in product(*steps)}
     return Counter(line % (PAGE_BYTES // LINE_BYTES) for line in lines)

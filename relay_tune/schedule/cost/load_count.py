@@ -232,7 +232,7 @@ def _window_positions(
     unrolled: Mapping[Axis, int],
     extents: Mapping[Axis, int],
 ) -> tuple[int, int]:
-    """The outermost and the innermost place of an axis along which written-out steps share loads.
+    """The outermost and innermost positions of axes along which written-out steps share loads.
 
     What they share waits for the steps of all axes further in.
     """
@@ -261,7 +261,7 @@ def _shares(
 def _inner_steps(
     reduction: Sequence[Axis], unrolled: Mapping[Axis, int], position: int
 ) -> dict[Axis, int]:
-    """The written-out steps of the axes from a place on; one of those further out."""
+    """The written-out steps of the axes from a position on; one of those further out."""
     return {axis: unrolled[axis] if n >= position else 1 for n, axis in enumerate(reduction)}
 
 

@@ -75,7 +75,7 @@ def _tile_use(match: IntrinsicMatch, choice: TileChoice, machine: Machine) -> Re
 def accumulators(tile: Tile) -> int:
     """Registers that hold the points of a full tile, and of those that run in the same loops.
 
-    Places written out are stored at once.
+    Positions written out are stored at once.
     """
     analysis = tile.analysis
     if analysis.match is not None:

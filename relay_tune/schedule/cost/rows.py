@@ -1,4 +1,4 @@
-"""What it costs that tiles read and write parts of rows, in many places, or in bad order.
+"""What it costs that tiles read and write parts of rows, at many locations, or in bad order.
 
 Under a sliding window the innermost loop around the tiles walks along the channels, and each point
 of the tile and of its surroundings is a row of lines of its own:
@@ -50,7 +50,7 @@ def partial_row(access: Access, traffic: Traffic) -> tuple[float, bool]:
 
 
 def jumping(access: Access, traffic: Traffic) -> float:
-    """How much slower data come from afar of which each step of a sum reads a part of a row.
+    """How much slower data come from LLC or DRAM of which each step of a sum reads a part of a row.
 
     The rest of the row is read when all steps have gone by: nothing that the processor fetches
     ahead is of use.
@@ -105,9 +105,9 @@ def one_stream(access: Access, traffic: Traffic) -> float:
 
 @remembered(REMEMBERED)
 def crowding(tile: Tile) -> float:
-    """How much slower data come from afar because a tile reads and writes in many places.
+    """How much slower data come from LLC or DRAM when a tile accesses many locations.
 
-    Under a sliding window each point of a tile, and of its surroundings, is a place of its own,
+    Under a sliding window each point of a tile, and of its surroundings, is a location of its own,
     from which the innermost loop walks along the vector axis.
     """
     analysis, machine, known = tile.analysis, tile.filled, tile.machine.coefficients

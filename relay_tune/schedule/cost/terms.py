@@ -1,6 +1,6 @@
 """The terms of what memory costs: short functions of a nest's traffic, each with a coefficient.
 
-    hidden  = sum(operands) slower * (again + slower from afar * first) + stored + lines / rate
+    hidden  = sum(operands) slower * (again + slower past L2 * first) + stored + lines / rate
     exposed = sum(operands, terms) coefficient * amount + a wait of each tile
 
 `hidden` runs beside arithmetic; nothing hides what is `exposed`. An amount is in cycles, and says
@@ -65,7 +65,7 @@ def _asked_for(operand: Operand) -> float:
 
 
 def _unhidden(operand: Operand) -> float:
-    """What the arithmetic of the first of several tiles leaves of a transfer from afar.
+    """What the arithmetic of the first of several tiles leaves of a transfer from LLC or DRAM.
 
     Those that read the same later find all that the first one has fetched.
     """
@@ -118,10 +118,10 @@ def _torn(operand: Operand) -> float:
 
 
 def _streamed(operand: Operand) -> float:
-    """What tiles read where their own data outgrow the second cache: all comes from afar each time.
+    """What tiles read where their own data outgrow L2: all comes from LLC or DRAM each time.
 
     Sums over 8,192 to 100,000 pixels took twice to six times the time of their arithmetic. From
-    half of the cache on a part is lost. What is read once comes from afar anyway.
+    half of the cache on a part is lost. What is read once comes from there anyway.
     """
     traffic = operand.traffic
     if operand.access.is_near or traffic.tile.analysis.is_read_once(operand.access):
@@ -168,7 +168,7 @@ LINES: Sequence[Callable[[Tile], float]] = (torn_bytes, reloaded_bytes, crowded_
 
 
 def memory_cycles(traffic: Traffic) -> tuple[float, float]:
-    """Traffic beyond the first cache, and waiting that nothing hides."""
+    """Traffic beyond L1, and waiting that nothing hides."""
     *_, found = memory_from_below(traffic)
     return found
 

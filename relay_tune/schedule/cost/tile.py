@@ -197,7 +197,7 @@ def distinct_places(
     vector: Axis | None,
     lanes: int,
 ) -> float:
-    """Different places that an access touches in a tile, vectors counting once."""
+    """Different locations that an access touches in a tile, vectors counting once."""
     factors = form.terms
     windows = {axis: steps for axis, steps in unrolled.items() if axis in factors}
     count = 1.0

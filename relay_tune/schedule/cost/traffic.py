@@ -1,4 +1,4 @@
-"""What a tiled nest reads and writes beyond the first cache: one description for all that it costs.
+"""What a tiled nest reads and writes beyond L1: one description for all that it costs.
 
     for j_b in blocks of columns                touched: b[k, block]     a is read again in each
       for i_t in tiles of rows                           b[k, block]     b stays meanwhile
@@ -55,7 +55,7 @@ class Traffic:
 
     @property
     def reads_parts_once(self) -> bool:
-        """Whether operands come from afar once: those of a part stay near until the next one."""
+        """Whether operands come from LLC or DRAM once: a part's stay in L2 until the next."""
         return self.in_parts is not None and max(self.choice.blocks) == 1
 
     def awaits(self, access: Access) -> bool:

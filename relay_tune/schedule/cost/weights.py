@@ -165,5 +165,5 @@ def _body_bytes(operand: Operand) -> float:
     tile, access = operand.traffic.tile, operand.access
     if tile.vector is None or access.form is None:
         return 0.0
-    positions = distinct_places(access.form, tile.extents, tile.written_out, None, 1)
-    return access.bytes * positions
+    locations = distinct_places(access.form, tile.extents, tile.written_out, None, 1)
+    return access.bytes * locations

@@ -69,7 +69,7 @@ def _stride(factor: int, step: int) -> int:
 
 @remembered(1 << 12)
 def _kept(points: int, stride: int, steps: int) -> int:
-    """The most places that the first steps have read and later ones read again."""
+    """The most elements that the first steps have read and later ones read again."""
     starts = [point * stride for point in range(points)]
     most = 0
     for done in range(1, steps):

@@ -26,7 +26,7 @@ class MadeWord:
 
     Attributes:
         form: of the flat index of its first element; None where that is not affine.
-        parts: the places of its elements.
+        parts: the positions of its elements.
         joins: vector instructions that join its elements.
         operations: further ones that make it.
         is_in_row: whether its elements lie side by side in memory.

@@ -63,7 +63,7 @@ def _extents(counts: Sequence[int], extent: int, step: int) -> tuple[int, ...]:
 
 
 def _orders(rank: int, column: int) -> Iterator[tuple[int, ...]]:
-    """Loop orders: the innermost loops but that over columns, permuted among their places."""
+    """Loop orders: the innermost loops but that over columns, permuted among their positions."""
     positions = [position for position in range(rank) if position != column]
     fixed, moved = positions[:-MOVED_LOOPS], positions[-MOVED_LOOPS:]
     for arrangement in permutations(moved):

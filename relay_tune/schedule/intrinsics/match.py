@@ -163,7 +163,7 @@ def offset_of(load: Load) -> int:
 
 
 def offset_moves(load: Load, axis: Axis) -> bool:
-    """Whether such an operand lies elsewhere at another place of an axis."""
+    """Whether such an operand lies elsewhere at another position of an axis."""
     return bool(form_of(load).coefficient(axis))
 
 

@@ -63,7 +63,7 @@ class IntrinsicEpilogue:
     products: Buffer
 
     def whole(self, bindings: Mapping[Axis, TilePosition]) -> Statement:
-        """The epilogue of the tile at these places."""
+        """The epilogue of the tile at these positions."""
         row = self._row(bindings)
         return loop_over(row, self._of_row(bindings, row))
 
@@ -134,7 +134,7 @@ class IntrinsicEpilogue:
         return Branch(binary("lt", block, match.block.extent), vector) if may_miss else vector
 
     def _stored(self, values: Mapping[Axis, Scalar], reduced: Scalar) -> Statement:
-        """One vector of the result; places that are quotients of the row get names of their own."""
+        """One vector of the result; indices that are quotients of the row get own names."""
         nest, row = self.match.nest, self.match.row
         own: dict[Scalar, Scalar] = {
             load: reduced for load in loads(nest.result) if load.tensor is nest.accumulator

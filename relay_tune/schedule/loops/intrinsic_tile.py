@@ -125,7 +125,7 @@ class IntrinsicTile:
         return MatrixRegisters(self.pattern, tuple(counts), body, tuple(lengths))
 
     def statement(self, bindings: dict[Axis, TilePosition], outer: Sequence[Axis]) -> Statement:
-        """The tile at these places."""
+        """The tile at these positions."""
         parts = self.products(bindings, outer), self.epilogue.whole(bindings)
         return Allocate(self.results, Block(parts))
 
@@ -135,7 +135,7 @@ class IntrinsicTile:
         outer: Sequence[Axis],
         beside: Statement | None = None,
     ) -> Statement:
-        """The products of the tile at these places, with `beside` in each step.
+        """The products of the tile at these positions, with `beside` in each step.
 
         In a register of fewer rows where those of the tile do not fill one.
         """

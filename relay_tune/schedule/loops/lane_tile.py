@@ -38,7 +38,7 @@ class LaneTile:
     store: Callable[[Point, Scalar], Statement]
 
     def statement(self, bindings: Bindings) -> Statement:
-        """The tile at these places."""
+        """The tile at these positions."""
         nest, choice = self.cells.nest, self.cells.choice
         assert nest.body is not None and nest.operation is not None
         reduction = LaneReduction(

@@ -107,7 +107,7 @@ class RegisterTile:
         return edge_tiles(axis.extent, tile, lanes, shares=self.nest.body is not None)
 
     def statement(self, bindings: dict[Axis, TilePosition], outer: Sequence[Axis]) -> Statement:
-        """The tile at these places; `outer` are the loops around it."""
+        """The tile at these positions; `outer` are the loops around it."""
         if self.choice.vector == -2:
             return self.lane_tile.statement(bindings)
         if self.nest.body is None:
@@ -161,7 +161,7 @@ class RegisterTile:
         return Block((self.cells.over(bindings, element), fetched))
 
     def _elements_inside(self, bindings: dict[Axis, TilePosition]) -> Statement:
-        """A tile of which some places may not be stored: as any other where all of them are.
+        """A tile of which some positions may not be stored: as any other where all of them are.
 
         Else all are computed before any is stored: they share most of what they compute.
         """
@@ -203,10 +203,10 @@ class RegisterTile:
 
 
 def _whole_inside(inside: Scalar, bindings: Mapping[Axis, TilePosition]) -> Scalar:
-    """Whether all places of a tile are inside.
+    """Whether all positions of a tile are inside.
 
-    Along an axis the last place is the farthest one, but where it counts the tiles of several rows:
-    the next row begins where the one before ends.
+    Along an axis the last position is the farthest one, but where it counts the tiles of several
+    rows: the next row begins where the one before ends.
     """
     turning = {
         axis

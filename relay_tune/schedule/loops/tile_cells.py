@@ -129,7 +129,7 @@ class TileCells:
 
 
 def _unrolled(axes: Sequence[Axis], body: Statement) -> Statement:
-    """`body` for all places of axes, the first one slowest, written out."""
+    """`body` for all positions of axes, the first one slowest, written out."""
     for axis in reversed(axes):
         body = loop_over(axis, body, LoopKind.UNROLLED)
     return body

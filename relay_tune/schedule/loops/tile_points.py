@@ -29,7 +29,7 @@ class Point:
         bindings: where the tile stands.
         inner: the positions in the tile on all axes but the vector axis.
         values: what the nest's axes are there.
-        cell: the place of its accumulator.
+        cell: the index of its accumulator.
         place: its position in the tile along the vector axis.
     """
 

@@ -4,7 +4,7 @@
     after:   for p in 64:
                for i, o: y[i, o] = (y[i, o] if p > 0 else 0) + sum(s in 512) x[p, s, i] * d[p, s, o]
 
-The loop over parts stands around the tiles, so that what a part reads stays in a near cache until
+The loop over parts stands around the tiles, so that what a part reads stays in L2 until
 all tiles have read it; the results are read and written once for each part. This is the blocking
 along the sum of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM
 TOMS 2008), section 4. Parts are added in their order, whatever other loops there are.
@@ -98,7 +98,7 @@ def _is_plain(nest: Nest) -> bool:
 
 
 def _first_that_shares(nest: Nest) -> int:
-    """The place of the first axis along which an operand is used again; parts stand before it."""
+    """Position of the first axis along which an operand is used again; parts stand before it."""
     assert nest.body is not None
     used = [set(axes_of(*load.indices)) for load in loads(nest.body)]
     return next(

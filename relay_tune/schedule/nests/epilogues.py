@@ -39,7 +39,7 @@ def epilogues(
     """For each elementwise stage that can take reductions into its loops: how.
 
     A stage that joins several tensors takes in one reduction for each of its regions. One that
-    joins them place by place is computed by places if it can take them in then.
+    joins them one by one is computed by positions if it can take them in then.
     """
     readers: dict[Tensor, list[tuple[Stage | None, Load | None]]] = {}
     for stage in stages:

@@ -50,7 +50,7 @@ MAXIMUM_INLINED_NODES = 150
 """An expression that would grow beyond this many nodes is stored instead."""
 
 MAXIMUM_PERIODIC_NODES = 1000
-"""The same where selects by a place within a period leave each place only a part of the nodes."""
+"""The same where selects by position in a period leave each position only a part of the nodes."""
 
 LEAST_WIDENED_READS = 32
 """Narrow floats that sums of products read as often are widened once, into memory."""
@@ -101,7 +101,7 @@ def inline_stages(
 def _with_elements_together(
     stages: Sequence[Stage | ProcedureOutput], outputs: Sequence[Tensor]
 ) -> list[Stage | ProcedureOutput]:
-    """The stages without those that one other reads, several times but at one place.
+    """The stages without those that one other reads, several times but at one index.
 
     before:  s[i] = sigmoid(x[i]);  y[i] = s[i] * a[i] + (1 - s[i]) * b[i]
     after:   y[i] = sigmoid(x[i]) * a[i] + (1 - sigmoid(x[i])) * b[i]     which is computed once
@@ -268,10 +268,10 @@ def _is_division(index: Scalar) -> TypeGuard[Binary]:
 
 
 def _loses_positions(stage: Stage, readers: Sequence[tuple[Tensor, Load | None]]) -> bool:
-    """Whether what is computed differs by place, and a reader's indices keep these from being told.
+    """Whether a stage differs by position, and a reader's indices keep these from being told.
 
-    By itself such a stage is written out place by place. An axis under a minimum is never split, so
-    that in the reader all that the places compute would be computed for each element.
+    By itself such a stage is written out position by position. An axis under a minimum is never
+    split, so that in the reader all that they compute would be computed for each element.
     """
     conditions = [
         node.condition for node in sub_expressions(stage.body) if isinstance(node, Select)

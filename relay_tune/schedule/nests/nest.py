@@ -33,8 +33,8 @@ class Nest:
         target: the flat view of the stored tensor.
         index: where in it the value goes.
         pattern: of the intrinsic that its algorithm has sums run on, if it has one.
-        inside: the condition under which a place is stored; None if all are. Where it does not
-            hold, the result is of no use, but can be computed. It holds for all places before one
+        inside: the condition under which an element is stored; None if all are. Where it does not
+            hold, the result is of no use, but can be computed. It holds for all elements before one
             for which it holds, and lanes of a vector agree on it.
         carried: those of the axes that are parts of its sum: the parts are added up in their order,
             where the result is stored (see `carried_sums`).

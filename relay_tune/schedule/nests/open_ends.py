@@ -1,4 +1,4 @@
-"""Selects by places below an open end, which all tiles of a nest pass but its last ones.
+"""Selects by positions below an open end, which all tiles of a nest pass but its last ones.
 
     groups[b, k, c] = select(b * 16 + c < n, w[k, b * 16 + c], 0)
 

@@ -3,7 +3,7 @@
     before:  y[i] = select(i % 4 < 2, a[i // 4], b[i // 4]) + x[i]        i < n
     after:   the same for i < (n + 3) // 4 * 4, with x[min(i, n - 1)], stored where i < n
 
-The axis can be split then, and the places of a period written out, by one nest for any size. Of
+The axis can be split then, and the positions of a period written out, by one nest for any size. Of
 tiles that lie one after the other each has a period, the last ones of rows and columns too.
 Axes of open extent cannot be cut where their last whole period ends; those of fixed extent are
 not where an algorithm wants all periods in one nest.
@@ -37,9 +37,9 @@ class _Longer:
 
     Attributes:
         count: an axis that counts the periods.
-        steps: the places of a period.
-        end: the place of the axis behind the last one that counts.
-        axis: the axis, which has the places of all periods.
+        steps: the positions of a period.
+        end: the position of the axis behind the last one that counts.
+        axis: the axis, which has the positions of all periods.
     """
 
     count: Axis
@@ -49,12 +49,12 @@ class _Longer:
 
     @property
     def last(self) -> Scalar:
-        """The axis, but the last place that counts where it is behind that."""
+        """The axis, but the last position that counts where it is behind that."""
         return binary("min", self.axis, self.end - 1)
 
     @property
     def split(self) -> Scalar:
-        """The axis as periods and places in them, which simplify its divisions."""
+        """The axis as periods and positions in them, which simplify its divisions."""
         return self.count * self.steps + Axis(self.axis.name, self.steps)
 
 
@@ -67,8 +67,8 @@ def with_whole_periods(region: Region, *, longer: bool = False) -> Region:
     """A region whose open axes have whole periods of its selects; itself where they have.
 
     With `longer`, so have those of fixed extent.
-    An axis along which elements are loaded side by side stays: its places are the lanes of vectors,
-    which agree on what is stored.
+    An axis along which elements are loaded side by side stays: its positions are the lanes of
+    vectors, which agree on what is stored.
     """
     found: dict[Axis, _Longer] = {}
     while (period := _ragged(region, longer)) is not None:
@@ -87,7 +87,7 @@ def with_whole_periods(region: Region, *, longer: bool = False) -> Region:
 
 
 def _whole(region: Region, longer: bool) -> dict[Axis, _Longer]:
-    """The axes that have whole periods, those with the most places; with `longer` of any extent."""
+    """Axes that have whole periods, those with most positions; with `longer` of any extent."""
     found: dict[Axis, _Longer] = {}
     for period in periods(region, whole=True):
         axis, steps = period.axis, period.steps
@@ -168,7 +168,7 @@ def _bounded(region: Region, longer: Sequence[_Longer]) -> Region:
 def _lies_in(load: Load, in_parts: Callable[[Scalar], Scalar]) -> bool:
     """Whether a load is of an element of its tensor wherever the axes that are longer are.
 
-    `in_parts` gives an index with these axes as periods and places in them.
+    `in_parts` gives an index with these axes as periods and positions in them.
     """
     indices = [in_parts(index) for index in load.indices]
     for index, extent in zip(_undivided(indices), load.tensor.shape, strict=True):
@@ -182,5 +182,5 @@ def _lies_in(load: Load, in_parts: Callable[[Scalar], Scalar]) -> bool:
 
 
 def _undivided(indices: Sequence[Scalar]) -> Sequence[Scalar]:
-    """Indices by parts of their axes without divisions, which places of several phases have."""
+    """Indices by parts of their axes without divisions, which positions of several phases have."""
     return split_divisions(list(dict.fromkeys(axes_of(*indices))), indices)[1]

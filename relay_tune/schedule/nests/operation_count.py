@@ -26,10 +26,10 @@ from relay_tune.tensor.walk import axes_of, loads, operands, replace_nodes, sub_
 
 MAXIMUM_WRITTEN_OUT = 8
 MAXIMUM_WRITTEN_POINTS = 64
-"""Places that a tile may cover on one axis, and on all, for the sake of selects."""
+"""Positions that a tile may cover on one axis, and on all, for the sake of selects."""
 
 MUCH = 4.0
-"""Vector instructions that places share from which on they are not computed apart."""
+"""Vector instructions that positions share from which on they are not computed apart."""
 
 UNARY = {
     **dict.fromkeys("neg abs not floor ceil trunc round bitnot isnan".split(), 1.0),
@@ -50,11 +50,11 @@ FUNCTION, DIVISION = 16.0, 8.0
 
 
 def written_out_axes(nest: Nest) -> frozenset[Axis]:
-    """Short axes of an elementwise nest that decide selects: all their places share one tile.
+    """Short axes of an elementwise nest that decide selects: all their positions share one tile.
 
-    Each place then has a formula of its own, without tests, and formulas share what they have in
+    Each position then has a formula of its own, without tests, and formulas share what they have in
     common (the elements of a linear transform). Where they are too many, those with the most
-    different tests come first: the places within a tile before the tiles at the border.
+    different tests come first: the positions within a tile before the tiles at the border.
     """
     if nest.body is not None:
         return frozenset()
@@ -78,15 +78,15 @@ def written_out_axes(nest: Nest) -> frozenset[Axis]:
 
 
 def _deciding_axes(condition: Scalar) -> tuple[Axis, ...]:
-    """The axes that decide a condition by their places: elements that are read decide for all."""
+    """Axes that decide a condition by their positions: elements that are read decide for all."""
     read: dict[Scalar, Scalar] = {load: literal(0, load.dtype) for load in loads(condition)}
     return axes_of(replace_nodes(condition, read))
 
 
 def selects_by_short_rows(axes: Sequence[Axis], body: Scalar) -> bool:
-    """Whether only places in short rows decide the selects of elements that are stored row by row.
+    """Whether only positions in short rows decide the selects of elements stored row by row.
 
-    They are then written out, so that rows are stored as a whole, not each place by itself.
+    They are then written out, so that rows are stored as a whole, not each position by itself.
     """
     if not axes or is_symbolic(axes[-1].extent) or axes[-1].extent > MAXIMUM_WRITTEN_OUT:
         return False
@@ -99,7 +99,7 @@ def selects_by_short_rows(axes: Sequence[Axis], body: Scalar) -> bool:
 def places_share(axes: Sequence[Axis], body: Scalar) -> bool:
     """Whether short axes alone decide selects of elements that compute much of the same.
 
-    Their places are then written out side by side, not each in a nest of its own.
+    Their positions are then written out side by side, not each in a nest of its own.
     """
     selects = [node for node in sub_expressions(body) if isinstance(node, Select)]
     told = {node: set(_deciding_axes(node.condition)) for node in selects}
@@ -158,7 +158,7 @@ def instructions(node: Scalar) -> float:
 def shared_operation_count(root: Scalar, written_out: frozenset[Axis]) -> float:
     """Vector instructions for one point, on average over the axes that are written out.
 
-    A node is computed once for each place on those of the axes that occur in it; selects, their
+    A node is computed once for each position on those of the axes that occur in it; selects, their
     conditions, and multiplications that an addition takes in cost nothing.
     """
     occurring: dict[Scalar, frozenset[Axis]] = {}

@@ -64,7 +64,7 @@ LEAST_SPLIT = 96
 """Fewer columns are not computed in two parts."""
 
 CROWDED_LINES = 8
-"""Rows that are a multiple of so many lines apart lie in few places of the first cache."""
+"""Rows that are a multiple of so many lines apart lie in few sets of L1."""
 
 LEAST_BYTES = 32 << 10
 """An operand that stays in the first cache is read as it lies, if its vectors are contiguous."""
@@ -222,7 +222,7 @@ def panel_width(extent: int) -> int | None:
 
 
 def row_length(width: int) -> int:
-    """From one row of a panel to the next: whole lines, and no number of them that shares places.
+    """From one row of a panel to the next: whole lines, and no number of them that shares sets.
 
     As they lie where that is open.
     """

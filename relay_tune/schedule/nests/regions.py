@@ -60,8 +60,8 @@ class Period:
 
     Attributes:
         axis: the axis.
-        first: its first place where a period begins.
-        steps: the places of a period.
+        first: its first position where a period begins.
+        steps: the positions of a period.
     """
 
     axis: Axis
@@ -91,7 +91,7 @@ def _regions(whole: Region, box_of: BoxOf) -> list[Region]:
 
 
 def by_phases(region: Region) -> list[Region]:
-    """A region in parts, one for the places of a period that its selects tell apart.
+    """A region in parts, one for the positions of a period that its selects tell apart.
 
     before:  y[i] = select(i % 2 < 1, a[i // 2], b[i // 2])       i < 12
     after:   y[2 * i] = a[i]   i < 6;      y[2 * i + 1] = b[i]
@@ -117,8 +117,8 @@ def _is_modulo(node: Scalar) -> bool:
 def whole_periods(region: Region, *, longer: bool = False) -> list[Region]:
     """A region with its axes cut where whole periods of a select's condition end.
 
-    A select by the place within a period (i % 4 < 2) stays; where the period divides the extent,
-    the axis can be split and the places written out. What is left of a period is split at its
+    A select by the position within a period (i % 4 < 2) stays; where the period divides the extent,
+    the axis can be split and the positions written out. What is left of a period is split at its
     selects by larger parts of it (i // 2 < 1). Axes of open extent stay, but for lanes; with
     `longer`, those of fixed extent do so, too.
     """
@@ -138,7 +138,7 @@ def whole_periods(region: Region, *, longer: bool = False) -> list[Region]:
 
 
 def _cut(region: Region, *, longer: bool) -> tuple[Axis, int] | None:
-    """An axis and a place where a whole number of some select's periods begins or ends.
+    """An axis and a position where a whole number of some select's periods begins or ends.
 
     With `longer`, none where one ends, but for lanes.
     """
@@ -165,7 +165,7 @@ def are_lanes(region: Region, axis: Axis) -> bool:
 def periods(region: Region, *, whole: bool = False) -> Iterator[Period]:
     """What selects of a region take modulo a number that may not divide the axis.
 
-    With `whole`, only those that do, from the first place on.
+    With `whole`, only those that do, from the first position on.
     """
     for node in sub_expressions(region.body):
         if isinstance(node, Select):

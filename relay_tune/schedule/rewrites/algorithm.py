@@ -87,7 +87,7 @@ class Algorithm:
         exactness: what it keeps of direct sums, with the parameters that keep most.
         exactness_of: the same with given parameters; None if all keep as much.
         rewritten: what it makes of a program's stages; None if they stay.
-        is_ragged: whether parts at the end of an axis that lack some of their places are in one
+        is_ragged: whether parts at the end of an axis that lack some of their positions are in one
             nest with the whole ones; None if nests have whole ones only.
         nest: what it says of each nest; None if nothing.
         grouped: which nests it runs together; None if they run one after the other.

@@ -1,4 +1,4 @@
-"""Sums that are much longer than there are results, in parts whose operands stay near a core.
+"""Sums that are much longer than there are results, in parts whose operands stay in L2.
 
     before:  y[i, o] = sum(n, h, w) x[n, h, w, i] * d[n, h, w, o]
     after:   p[n, i, o] = sum(h, w) x[n, h, w, i] * d[n, h, w, o]
@@ -58,7 +58,7 @@ from relay_tune.tensor.tensor import Computed, compute
 from relay_tune.tensor.walk import axes_of, loads, substitute
 
 PART_STEPS = (256, 512)
-"""Steps of a part: few keep its operands nearer, many leave fewer parts to add up.
+"""Steps of a part: few keep its operands in L2, many leave fewer parts to add up.
 
 Batches of sums, as those of Winograd's filtering, are offered both, others the first: longer parts
 took 0.98 to 1.09 of the time (decision 147)."""
@@ -78,7 +78,7 @@ LEAST_PARTS = 4
 """Fewer are not worth the second sum."""
 
 LEAST_USES = 4
-"""How often each element of an operand is used; what is read once has no need to stay near."""
+"""How often each element of an operand is used; what is read once has no need to stay in L2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def _tears_lines(load: Load, axes: Sequence[Axis], parts: Sequence[int]) -> bool
 
 
 def other_column(stage: Computed) -> int | None:
-    """The place of the axis along which an operand lies in a line that has not the last axis."""
+    """The position of the axis along which an operand lies in a line that has not the last axis."""
     assert isinstance(stage.body, Reduce)
     for load in loads(stage.body.body):
         form = axis_affine(flat_place(load.tensor.shape, load.indices))
@@ -264,7 +264,7 @@ def sum_of_parts(stage: Computed, partial: Tensor, last: int | None) -> Computed
 
 
 def _order(stage: Computed, last: int | None) -> list[int]:
-    """The places of a stage's axes in the order in which its parts have them."""
+    """The positions of a stage's axes in the order in which its parts have them."""
     order = list(range(len(stage.shape)))
     if last is not None:
         order.append(order.pop(last))

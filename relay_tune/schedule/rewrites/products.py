@@ -1,4 +1,4 @@
-"""Stages that are products of matrices, in whatever places of their operands.
+"""Stages that are products of matrices, along whatever axes of their operands.
 
     y[.., o] = sum(steps) data[..] * weight[.., o]
 

@@ -35,7 +35,7 @@ from relay_tune.tensor.tensor import ProcedureOutput
 from relay_tune.tensor.walk import loads
 
 MAXIMUM_ROW_BYTES = 64 << 10
-"""Rows whose intermediate values take more would not stay in a near cache."""
+"""Rows whose intermediate values take more would not stay in L2."""
 
 COPIED_ROW_BYTES = 256 << 10
 """The same of rows that are only copied, as panels of products are, which the second cache holds:

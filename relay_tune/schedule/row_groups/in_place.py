@@ -62,7 +62,7 @@ def _loads_of(nest: Nest, tensor: Tensor) -> list[Load]:
 
 
 def _moved(member: Member, tensor: Tensor, target: Tensor) -> Member:
-    """A member that reads and writes a tensor at another place."""
+    """A member that reads and writes a tensor in another's memory."""
     nest = member.nest
     own: dict[Scalar, Scalar] = {
         load: Load(target, load.indices, dtype=load.dtype) for load in _loads_of(nest, tensor)

@@ -1,10 +1,10 @@
-"""Gaps in local buffers, so that rows begin with a line and do not share places of the cache.
+"""Gaps in local buffers, so that rows begin with a line and do not share sets of the cache.
 
-    before:  v[k * 3584 + tile * 128 + c]      36 lines, 14336 bytes apart: 2 places of 64
-    after:   v[k * 3600 + tile * 128 + c]      one line more between them: 36 places
+    before:  v[k * 3584 + tile * 128 + c]      36 lines, 14336 bytes apart: 2 sets of 64
+    after:   v[k * 3600 + tile * 128 + c]      one line more between them: 36 sets
 
 A first cache puts a line where the low bits of its address say. A transform that writes a line to
-each of many planes waits for all those before it in the same place. This is the padding of Rivera
+each of many planes waits for all those before it in the same set. This is the padding of Rivera
 and Tseng, "Data transformations for eliminating conflict misses" (PLDI 1998), section 3.
 
     before:  s[row * 197 + k]                  of 16 rows one begins with a line
@@ -36,10 +36,10 @@ from relay_tune.tensor.size import (
 from relay_tune.tensor.walk import loads, replace_nodes
 
 LINES = 64
-"""Places of a first cache: lines so many apart share one."""
+"""Sets of an L1: lines so many apart share one."""
 
 FEWEST_PLACES = 8
-"""Rows that fall into fewer places get a gap."""
+"""Rows that fall into fewer sets get a gap."""
 
 LEAST_ROW = 3
 """A row of fewer times the gap that would complete its last line stays as it is."""
@@ -48,7 +48,7 @@ LEAST_ROW = 3
 def with_gaps(
     nests: Sequence[Nest], buffers: Sequence[Buffer]
 ) -> tuple[tuple[Nest, ...], tuple[Buffer, ...]]:
-    """Nests and their local buffers, with gaps where rows share places or begin within a line."""
+    """Nests and their local buffers, with gaps where rows share sets or begin within a line."""
     wider = []
     for buffer in buffers:
         found, nests = _gapped(buffer, nests)
@@ -81,7 +81,7 @@ def _room(elements: int, row: int, gap: int) -> int:
 
 
 def _row_and_gap(forms: Sequence[tuple[Nest, Affine]], width: int) -> tuple[int, int] | None:
-    """The longest rows that share places, or the shortest that begin within a line, and the gap."""
+    """The longest rows that share sets, or the shortest that begin within a line, and the gap."""
     apart = {each for _, form in forms for each in form.terms.values()}
     line = LINE_BYTES // width
     opened = min((each for each in apart if is_symbolic(each)), key=nominal, default=None)
@@ -99,12 +99,12 @@ def _row_and_gap(forms: Sequence[tuple[Nest, Affine]], width: int) -> tuple[int,
 
 
 def _sets(stride: int) -> int:
-    """In how many places of the cache lines lie that are so many bytes apart."""
+    """In how many sets of the cache lines lie that are so many bytes apart."""
     return LINES // gcd(LINES, stride // LINE_BYTES) if stride % LINE_BYTES == 0 else LINES
 
 
 def _is_row(row: int, forms: Iterable[tuple[Nest, Affine]]) -> bool:
-    """Whether all accesses count rows of this length, and places within them."""
+    """Whether all accesses count rows of this length, and offsets within them."""
     for nest, form in forms:
         if form.constant < 0 or any(apart < 0 for apart in form.terms.values()):
             return False

@@ -27,7 +27,7 @@ def are_siblings(first: Nest, second: Nest) -> bool:
     """Whether two reductions can share their loops, those of `first` in front.
 
     What is reduced in the second one must not need the result of the first; what is done to its
-    result may, at the same place.
+    result may, at the same index.
     """
     if first.body is None or second.body is None or second.target is first.target:
         return False

@@ -1,4 +1,4 @@
-"""What nests cost that a group runs block by block: most of what they read is in a near cache."""
+"""What nests cost that a group runs block by block: most of what they read is in L1 or L2."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _working_set(blocks: RowBlocks) -> int:
 
 
 def _touched_by_rows(nest: Nest, blocks: RowBlocks) -> set[Tensor]:
-    """What a nest loads and stores in another place for each block."""
+    """What a nest loads and stores at another offset for each block."""
     moving = {*blocks.outer, blocks.base}
 
     def moves(index: Scalar) -> bool:

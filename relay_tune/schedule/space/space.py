@@ -39,7 +39,7 @@ class NestSpace:
             it runs by itself.
         names: of the choices.
         values: the alternatives of each, in an order in which neighbours are similar.
-        opened: the places of axes whose extents are those of an example.
+        opened: the positions of axes whose extents are those of an example.
     """
 
     analysis: NestAnalysis

@@ -1,4 +1,4 @@
-"""Tiles whose steps want more lines of one place of the first cache than it has room for."""
+"""Tiles whose steps want more lines of one set of L1 than it has room for."""
 
 from dataclasses import replace
 
@@ -67,7 +67,7 @@ def test_rows_of_a_window_that_are_pages_apart_push_each_other_out():
     tall, wide = (24, 1, 16), (1, 24, 16)
     assert reloaded(96, tall) > 0  # rows of 3 pages
     assert reloaded(96, wide) == 0
-    assert reloaded(104, tall) == 0  # other places for each row
+    assert reloaded(104, tall) == 0  # other sets for each row
     assert reloaded(96, (12, 1, 16)) == 0  # as many as there is room for
 
 

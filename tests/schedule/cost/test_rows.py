@@ -1,4 +1,4 @@
-"""What sliding windows read from the caches beyond the first."""
+"""What sliding windows read from the caches beyond L1."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from tests.schedule.products import dense
 
 
 def matrix_nest(plan: Plan) -> tuple[int, Nest, IntrinsicMatch]:
-    """The place of the nest on matrix registers, itself, and what stands where in it."""
+    """The index of the nest on matrix registers, itself, and what stands where in it."""
     for position, nest in enumerate(plan.nests):
         product = intrinsic_match(nest)
         if product is not None:

@@ -131,7 +131,7 @@ def test_registers_of_a_tile() -> None:
 
 
 def test_short_lines_become_one_row() -> None:
-    """7x7 places, whose channels lie beside each other line after line."""
+    """7x7 positions, whose channels lie beside each other line after line."""
     nest, product = product_nest(convolution_program((1, 7, 7, 64, 32), kernel=(1, 1)))
     assert product.row.extent == 49
     assert sorted(axis.extent for axis in nest.axes) == [2, 16, 49]

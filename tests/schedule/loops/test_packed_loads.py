@@ -32,7 +32,7 @@ def line_convolution() -> tuple[Plan, dict, np.ndarray]:
 @pytest.mark.parametrize(
     ("vector", "packed"),
     [
-        (1, [(3, TAPS, 3)]),  # lanes along the places: the channels of a tile beside each other
+        (1, [(3, TAPS, 3)]),  # lanes along the positions: the channels of a tile beside each other
         (0, [(3, TAPS, 3)]),  # lanes along the channels
         (-1, []),  # no lanes
     ],

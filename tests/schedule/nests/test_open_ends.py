@@ -1,4 +1,4 @@
-"""Tests by places below an open end, and what all tiles but the last store."""
+"""Tests by positions below an open end, and what all tiles but the last store."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def filled(i: Scalar, j: Scalar) -> Scalar:
 
 
 def whole(size: int) -> int:
-    """So many places in whole registers."""
+    """So many positions in whole registers."""
     return ceiling_quotient(size, 16) * 16
 
 

@@ -1,4 +1,4 @@
-"""Open axes with whole periods: the places behind their ends are computed, but not stored."""
+"""Open axes with whole periods: the positions behind their ends are computed, but not stored."""
 
 from __future__ import annotations
 

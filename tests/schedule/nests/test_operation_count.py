@@ -24,7 +24,7 @@ def test_places_within_a_tile_are_written_out_before_tiles_at_the_border(size):
 
 
 def test_always_the_same_axes_are_written_out():
-    """The places of a tile; what rows and columns of tiles read at the end needs no test."""
+    """The positions of a tile; what rows and columns of tiles read at the end needs no test."""
     found = set()
     for _ in range(12):  # nodes at other addresses
         plan = plan_program(convolution_program((1, 7, 7, 32, 32)), WINOGRAD(tile=2))

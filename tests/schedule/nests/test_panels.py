@@ -59,7 +59,7 @@ def test_copies(rows, columns, depth, transposed, constant, copied):
 
 @pytest.mark.parametrize(("columns", "apart"), [(90, 96), (49, 64), (127, 144), (33, 48)])
 def test_rows_of_a_panel_begin_with_lines(columns, apart):
-    """127 columns take 8 lines; rows so far apart would share places of the first cache."""
+    """127 columns take 8 lines; rows so far apart would share sets of L1."""
     left = input_tensor("left", (64, 70), "float32")
     right = input_tensor("right", (columns, 70), "float32")
     scores, j = product(left, right, transposed=True), Axis("j", columns)

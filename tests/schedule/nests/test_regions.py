@@ -24,7 +24,7 @@ def between(axis: Scalar, low: int, high: int) -> Scalar:
 
 
 def gathered(regions: list[Region]) -> np.ndarray:
-    """The whole tensor, each region written at its places; every element exactly once."""
+    """The whole tensor, each region written at its positions; every element exactly once."""
     whole, written = np.zeros((9, 7), "float32"), np.zeros((9, 7), int)
     for region in regions:
         shape = tuple(axis.extent for axis in region.axes)

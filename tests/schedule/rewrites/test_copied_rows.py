@@ -43,7 +43,7 @@ AS_IT_STANDS, TURNED = "copied_rows", "copied_rows(turned=True)"
         (gradient(64, 384, 256), {AS_IT_STANDS, TURNED}),
         (gradient(256, 1024, 256), {TURNED}),  # rows pages apart are copied by every plan
         (gradient(32, 256, 384), set()),  # the first cache holds the lines of so few steps
-        (gradient(64, 272, 384), set()),  # which these are in many places of
+        (gradient(64, 272, 384), set()),  # which these are at many offsets of
         (gradient(64, 256, 64), set()),  # a copy would be used too rarely
         (gradient(64, 256, 384, lines=True), set()),
     ],

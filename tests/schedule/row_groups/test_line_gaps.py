@@ -33,7 +33,7 @@ def coefficients(group, buffer):
 
 
 def test_planes_that_share_places_get_a_gap():
-    # planes of 8 tiles x 64 channels: 2048 bytes, two places of the first cache
+    # planes of 8 tiles x 64 channels: 2048 bytes, two sets of L1
     group = group_of((1, 16, 32, 64, 20), WINOGRAD(tile=4, block=8))
     data, products = group.buffers
     assert prod(data.shape) == 36 * (8 * 64 + 16)
@@ -42,7 +42,7 @@ def test_planes_that_share_places_get_a_gap():
 
 
 def test_planes_that_fall_into_many_places_do_not():
-    group = group_of((1, 16, 20, 64, 20), WINOGRAD(tile=4, block=5))  # 20 lines: 16 places
+    group = group_of((1, 16, 20, 64, 20), WINOGRAD(tile=4, block=5))  # 20 lines: 16 sets
     assert [prod(buffer.shape) for buffer in group.buffers] == [36 * 5 * 64, 36 * 5 * 20]
 
 

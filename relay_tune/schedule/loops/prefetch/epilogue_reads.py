@@ -92,7 +92,7 @@ def epilogue_reads(nest: Nest, rows: Sequence[Axis], vector: Axis | None) -> Epi
 
 
 def _is_large(tensor: Tensor) -> bool:
-    """Whether a tensor is none of a group's own and may be far away."""
+    """Whether a tensor is none of a group's own and may be in LLC or DRAM."""
     size = nominal(prod(tensor.shape)) * DTYPES[tensor.dtype].itemsize
     return isinstance(tensor, FlatView) and size >= LEAST_FETCHED
 

@@ -34,7 +34,7 @@ class Fetch:
     Attributes:
         lines: tensors, and the element of each with which a line begins.
         limits: in which turns: all of these numbers have to be below theirs.
-        near: whether it is to go into the first cache.
+        near: whether it is to go into L1.
         for_write: whether it will be written.
     """
 

@@ -6,8 +6,8 @@
       y = A^T t A       reads r[block],                                 r[block], y[block]
                         writes y[block]                y = A^T t A
 
-A group leaves its own tensors in the near caches, but what it reads and writes of others comes and
-goes by way of the last cache or memory. The transforms around a product have too little arithmetic
+A group leaves its own tensors in L1 and L2, but what it reads and writes of others comes and
+goes by way of LLC or DRAM. The transforms around a product have too little arithmetic
 to hide that; the product has enough.
 """
 

@@ -7,7 +7,7 @@
 
 The first nest that reads a tensor has little arithmetic, as a rule, and waits for the second cache.
 Behind it comes a nest without a reduction that reads the same elements and computes more: each of
-its vectors asks for the one in the same place of the next block.
+its vectors asks for the one at the same offset of the next block.
 """
 
 from __future__ import annotations

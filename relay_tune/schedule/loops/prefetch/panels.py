@@ -4,8 +4,8 @@
     after:   for j_t: for i_t: for k_o: { prefetch lines (i_t, k_o) of panel w[j_t + 1]; steps }
 
 A panel is what a tile reads of an operand, in one piece (packed weights, columns that were copied
-(`nests.panels`), whole rows) or a piece of a row in each reduction step. It is read once from afar
-and then again and again from the second cache, by all tiles that share it. Its first reader would
+(`nests.panels`), whole rows) or a piece of a row in each reduction step. It is read once from LLC
+or DRAM and then again and again from L2, by all tiles that share it. Its first reader would
 wait for memory; spread over the steps of the tiles before, the transfer hides behind arithmetic.
 Packed weights are worth it even where only one tile reads each panel.
 

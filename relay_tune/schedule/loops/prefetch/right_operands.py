@@ -46,7 +46,7 @@ class Progress:
 
 
 def sharing_tiles(match: IntrinsicMatch, choice: TileChoice) -> tuple[int, ...] | None:
-    """The places of the loops over tiles that read what one block of columns needs.
+    """The positions of the loops over tiles that read what one block of columns needs.
 
     None if nothing can be fetched for them. Something can where the next tile is of another block
     only after all that share this one, which are a known number, and all parts are in one tensor.

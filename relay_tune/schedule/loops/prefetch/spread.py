@@ -93,7 +93,7 @@ def _is_worth_asking(nest: Nest) -> bool:
 
 
 def _operations(nest: Nest) -> float:
-    """Vector instructions of a point, with its store; places that share a value compute it once."""
+    """Vector instructions of a point, with its store; positions that share a value do it once."""
     written_out = written_out_axes(nest)
     shared = operation_count(nest.result, reduced=False) / prod(a.extent for a in written_out)
     return 1.0 + max(shared, shared_operation_count(nest.result, written_out))

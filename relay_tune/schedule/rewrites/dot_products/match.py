@@ -219,11 +219,11 @@ def _operand(load: Load, axis: Axis, dtype: str, pattern: WordPattern) -> Operan
     """A load as words along an axis; None where it does not move along one dimension."""
     if load.dtype != dtype and (load.dtype, dtype) not in WIDENED | ROUNDED | OTHER_SIGN.keys():
         return None
-    moving = [position for position, index in enumerate(load.indices) if axis in axes_of(index)]
+    moving = [dimension for dimension, index in enumerate(load.indices) if axis in axes_of(index)]
     if len(moving) != 1:
         return None
-    (position,) = moving
-    size, form = load.tensor.shape[position], sum_of_multiples(load.indices[position])
+    (dimension,) = moving
+    size, form = load.tensor.shape[dimension], sum_of_multiples(load.indices[dimension])
     start = form.without(axis)
     inside = (node for node in start.terms if isinstance(node, Scalar))
     if axis in axes_of(*inside):
@@ -232,7 +232,7 @@ def _operand(load: Load, axis: Axis, dtype: str, pattern: WordPattern) -> Operan
     if any(map(is_symbolic, (size, step, start.constant, *start.terms.values()))) or step < 1:
         return None
     is_whole = start.is_constant and not start.constant and size == axis.extent
-    return Operand(load, dtype, position, start, axis.extent, step, pattern.group, is_whole)
+    return Operand(load, dtype, dimension, start, axis.extent, step, pattern.group, is_whole)
 
 
 def sum_of_multiples(index: Scalar) -> Affine:

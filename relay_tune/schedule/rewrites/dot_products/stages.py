@@ -142,8 +142,8 @@ def _moved_word(operand: Operand, step: Axis) -> Scalar:
     """The word of an operand at a step, with the first bit of each byte changed."""
     *before, _ = operand.load.indices
     words = words_of(operand.load.tensor, operand.group)
-    position = expression_of_multiples(operand.start, operand.group) + step
-    return binary("xor", words[(*before, position)], SIGN_BITS)
+    index = expression_of_multiples(operand.start, operand.group) + step
+    return binary("xor", words[(*before, index)], SIGN_BITS)
 
 
 def _word(operand: Operand, window: Window | None, step: Axis, rewriting: Rewriting) -> Scalar:
@@ -157,13 +157,13 @@ def _word(operand: Operand, window: Window | None, step: Axis, rewriting: Rewrit
         words = folded(_overlapping(operand, rewriting), rewriting)
         first = expression_of_multiples(start, 1)
         return words[(*before, *behind, first + step * (operand.group * operand.step))]
-    position = expression_of_multiples(start, operand.group) + step
+    index = expression_of_multiples(start, operand.group) + step
     if _is_assembled(operand, rewriting):
-        return folded(_assembled(operand, rewriting), rewriting)[(*before, position, *behind)]
+        return folded(_assembled(operand, rewriting), rewriting)[(*before, index, *behind)]
     view = words_of(_narrowed(operand, rewriting), operand.group)
     stored = folded(compute(f"{view.name}_words", view.shape, lambda *i: view[i]), rewriting)
     known: Tensor = stored if isinstance(stored, Input) else view
-    return known[(*before, *behind, position)]
+    return known[(*before, *behind, index)]
 
 
 def _narrowed(operand: Operand, rewriting: Rewriting) -> Tensor:
@@ -171,16 +171,16 @@ def _narrowed(operand: Operand, rewriting: Rewriting) -> Tensor:
 
     Itself, if it is so and is in memory anyway; else a copy, which ends with zeros.
     """
-    source, position, group = rewriting.now(operand.load.tensor), operand.dimension, operand.group
-    size = source.shape[position]
-    is_last = position + 1 == source.rank
+    source, dimension, group = rewriting.now(operand.load.tensor), operand.dimension, operand.group
+    size = source.shape[dimension]
+    is_last = dimension + 1 == source.rank
     if is_last and size % group == 0 and source.dtype == operand.dtype and _is_given(source):
         return source
-    others = (*source.shape[:position], *source.shape[position + 1 :])
+    others = (*source.shape[:dimension], *source.shape[dimension + 1 :])
 
     def element(*at: Scalar) -> Scalar:
         *outer, inner = at
-        value = part(operand, source[(*outer[:position], inner, *outer[position:])])
+        value = part(operand, source[(*outer[:dimension], inner, *outer[dimension:])])
         return value if size % group == 0 else select(binary("lt", inner, size), value, 0)
 
     narrow = compute(f"{source.name}_narrow", (*others, -(-size // group) * group), element)
@@ -203,12 +203,12 @@ def _is_assembled(operand: Operand, rewriting: Rewriting) -> bool:
 
 def _assembled(operand: Operand, rewriting: Rewriting) -> Computed:
     """The words of an operand's tensor where their elements are, with zeros behind the end."""
-    source, position, group = rewriting.now(operand.load.tensor), operand.dimension, operand.group
-    count = -(-source.shape[position] // group)
-    shape = (*source.shape[:position], count, *source.shape[position + 1 :])
+    source, dimension, group = rewriting.now(operand.load.tensor), operand.dimension, operand.group
+    count = -(-source.shape[dimension] // group)
+    shape = (*source.shape[:dimension], count, *source.shape[dimension + 1 :])
 
     def word(*at: Scalar) -> Scalar:
-        before, step, behind = at[:position], at[position], at[position + 1 :]
+        before, step, behind = at[:dimension], at[dimension], at[dimension + 1 :]
         return _word_from(operand, source, before, step * group, behind)
 
     return compute(f"{source.name}_words", shape, word)
@@ -216,14 +216,14 @@ def _assembled(operand: Operand, rewriting: Rewriting) -> Computed:
 
 def _overlapping(operand: Operand, rewriting: Rewriting) -> Computed:
     """A word from each element of an operand's tensor on, with zeros behind its end."""
-    source, position = rewriting.now(operand.load.tensor), operand.dimension
-    others = (*source.shape[:position], *source.shape[position + 1 :])
+    source, dimension = rewriting.now(operand.load.tensor), operand.dimension
+    others = (*source.shape[:dimension], *source.shape[dimension + 1 :])
 
     def word(*at: Scalar) -> Scalar:
         *outer, first = at
-        return _word_from(operand, source, outer[:position], first, outer[position:])
+        return _word_from(operand, source, outer[:dimension], first, outer[dimension:])
 
-    return compute(f"{source.name}_words", (*others, source.shape[position]), word)
+    return compute(f"{source.name}_words", (*others, source.shape[dimension]), word)
 
 
 def _word_from(
@@ -260,11 +260,11 @@ def _summed(load: Load, total: Reduce, rows: tuple[Axis, ...], rewriting: Rewrit
 
     def element(*at: Scalar) -> Scalar:
         steps = [Axis(axis.name, axis.extent) for axis in total.axes]
-        positions: dict[Axis, Scalar] = dict(zip(total.axes, steps, strict=True))
-        positions |= dict(zip(own, at, strict=True))
+        indices: dict[Axis, Scalar] = dict(zip(total.axes, steps, strict=True))
+        indices |= dict(zip(own, at, strict=True))
         used = [s for axis, s in zip(total.axes, steps, strict=True) if axis in axes_of(load)]
         times = prod(axis.extent for axis in total.axes if axis not in axes_of(load))
-        return reduce("sum", used, substitute(cast(moved, "int32") * times, positions))
+        return reduce("sum", used, substitute(cast(moved, "int32") * times, indices))
 
     sums = compute(f"{load.tensor.name}_sums", [axis.extent for axis in own], element)
     known: Tensor = folded(sums, rewriting)

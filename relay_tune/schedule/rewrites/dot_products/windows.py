@@ -2,7 +2,7 @@
 
 A depthwise convolution uses each element for its own taps alone, so that a copy of words would cost
 as much as it saves. A word of elements along the window serves several sums, whose weights are the
-same taps at other places of the word:
+same taps at other offsets of the word:
 
     y[i, j] = sum(kh < 3, kw < 3) x[i + kh, j + kw] * w[kh, kw]                    i < 14
 
@@ -116,7 +116,7 @@ def _window(taps: int, axis: Axis | None, stride: int, sums: int, group: int) ->
 
 def data_word(operand: Operand, window: Window, step: Axis, rewriting: Rewriting) -> Scalar:
     """The word of data at a step; behind what sums read, zeros stand in it."""
-    source, index = rewriting.now(operand.load.tensor), operand.dimension
+    source, dimension = rewriting.now(operand.load.tensor), operand.dimension
     indices = operand.load.indices
     start = expression_of_multiples(operand.start, 1)
     if window.axis is not None and window.sums > 1:
@@ -129,7 +129,7 @@ def data_word(operand: Operand, window: Window, step: Axis, rewriting: Rewriting
             elements.append(literal(0, dtype))
             continue
         at = start + (step * window.distance + number) * operand.step
-        element = source[(*indices[:index], at, *indices[index + 1 :])]
+        element = source[(*indices[:dimension], at, *indices[dimension + 1 :])]
         elements.append(cast(element, dtype))
     made = word(elements)
     return binary("xor", made, SIGN_BITS) if operand.offset else made
@@ -137,7 +137,7 @@ def data_word(operand: Operand, window: Window, step: Axis, rewriting: Rewriting
 
 def weight_word(operand: Operand, window: Window, step: Axis, rewriting: Rewriting) -> Scalar:
     """The word of taps at a step: zeros where a sum does not read what the word has."""
-    source, index, group = operand.load.tensor, operand.dimension, operand.group
+    source, dimension, group = operand.load.tensor, operand.dimension, operand.group
     shape, indices = source.shape, operand.load.indices
 
     def element(*at: Scalar) -> Scalar:
@@ -150,13 +150,15 @@ def weight_word(operand: Operand, window: Window, step: Axis, rewriting: Rewriti
             is_new = binary("or", binary("lt", number, 1), binary("ge", offset_in_word, repeated))
             inside = binary("and", inside, is_new)
         now = rewriting.now(source)
-        return select(inside, part(operand, now[(*others[:index], tap, *others[index:])]), 0)
+        return select(
+            inside, part(operand, now[(*others[:dimension], tap, *others[dimension:])]), 0
+        )
 
-    others = (*shape[:index], *shape[index + 1 :])
+    others = (*shape[:dimension], *shape[dimension + 1 :])
     taps = compute(f"{source.name}_taps", (window.sums, *others, window.words * group), element)
     made = words_of(taps, group)
     words: Tensor = made
     if source in rewriting.constants:
         words = constant_words(made, source, rewriting)
     which = 0 if window.axis is None else window.axis % window.sums
-    return words[(which, *indices[:index], *indices[index + 1 :], step)]
+    return words[(which, *indices[:dimension], *indices[dimension + 1 :], step)]

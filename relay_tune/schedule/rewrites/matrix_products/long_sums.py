@@ -58,7 +58,7 @@ class _Parts:
 
     Attributes:
         stored: into how many sums each axis is cut whose results are stored.
-        last: the place of the axis of the result that comes last; None if that does.
+        last: the position of the axis of the result that comes last; None if that does.
         product: of one part.
         form: of its operands.
     """

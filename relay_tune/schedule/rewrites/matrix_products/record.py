@@ -48,7 +48,7 @@ class Gathering(Parameters):
     """Parameters of products on matrix registers.
 
     Attributes:
-        gathered: whether what a row reads is copied to one place.
+        gathered: whether what a row reads is copied to one buffer.
         block: the rows that are split and multiplied before the next ones are; None: all.
     """
 

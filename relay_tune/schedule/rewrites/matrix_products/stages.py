@@ -101,7 +101,7 @@ def matrix_program(
 ) -> TensorProgram | None:
     """The program with its products in a form; None if it has none.
 
-    If it `gathers`, what each row of a product reads is copied to one place. Else products that
+    If it `gathers`, what each row of a product reads is copied to one buffer. Else products that
     read the same data, as the phases of a transposed convolution, read the same parts of it. With
     `beside`, all parts of what a row reads lie together, so that rows can run in blocks.
     """

@@ -114,7 +114,7 @@ class DataBytes:
         return self.together // self.pattern.group
 
     def _in_order(self, index: Scalar) -> Scalar:
-        """Which number of those of a stored word lies at a place."""
+        """Which number of those of a stored word lies at a position."""
         group, parts = self.pattern.group, self._parts
         return index if parts == 1 else index % group * parts + index // group
 

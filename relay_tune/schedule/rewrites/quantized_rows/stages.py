@@ -45,7 +45,7 @@ FEW_ROWS = 16
 """Up to so many rows, the order of data follows that in which weights are stored."""
 
 Element = Callable[..., Scalar]
-"""element(*place, column) -> what weights have there."""
+"""element(*indices, column) -> what weights have there."""
 
 
 def quantized_program(

@@ -8,7 +8,7 @@
 Constant weights are added up when the program is planned. The rows of a convolution are halves of
 its image, whose windows may overlap. Seven eighths of the multiplications are left; results differ
 from the direct ones by a few times their rounding errors, since halves of unlike size are added.
-A NaN or an infinity spoils the same place of the other halves.
+A NaN or an infinity spoils the same element of the other halves.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     before:  y[kh, kw, c, o] = sum(n, h, w) x[n, h + kh, w + kw, c] * a[n, h, w, o]
     after:   v[k, n, ty, tx, c] = B^T d B          of the window d of x that a tile reads
-             t[k, n, ty, tx, o] = A a A^T          of the places of the tile in a
+             t[k, n, ty, tx, o] = A a A^T          of the positions of the tile in a
              u[k, c, o] = sum(n, ty, tx) v[k, n, ty, tx, c] * t[k, n, ty, tx, o]
              y[kh, kw, c, o] = G^T u G
 
@@ -91,7 +91,7 @@ def _matched(stage: Computed, total: Reduce, data: Load, adjoint: Load) -> TapsA
 def _convolution(
     stage: Computed, data: Load, positions: Sequence[Axis], taps: Mapping[Axis, Axis]
 ) -> Computed:
-    """The convolution of the data over `places` whose taps have the shape of a stage.
+    """The convolution of the data over `positions` whose taps have the shape of a stage.
 
     `taps` has the axis of each tap, and of the channels, for those of the stage.
     """
@@ -131,10 +131,10 @@ def adjoint_stages(found: TapsAdjoint, filtering: PlaneFiltering, rewriting: Rew
 
 
 Places = tuple[Scalar, Sequence[Scalar], Scalar, Scalar]
-"""An image, places between the batch and the rows, a row and a column of tiles."""
+"""An image, positions between the batch and the rows, a row and a column of tiles."""
 
 Panels = Callable[[Scalar, Places, Scalar], Scalar]
-"""panels(k, places, channel): an element of a factor."""
+"""panels(k, positions, channel): an element of a factor."""
 
 
 def _in_panels(

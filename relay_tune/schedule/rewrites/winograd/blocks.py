@@ -1,7 +1,7 @@
 """Blocks of tiles: how much of a convolution Winograd's filtering takes at a time.
 
-The transformed data of a whole image outgrow the near caches. With blocks, the three stages run for
-some tiles, then for the next ones, and what they leave each other stays where it is:
+The transformed data of a whole image outgrow L2. With blocks, the three stages run for some
+tiles, then for the next ones, and what they leave each other stays where it is:
 
     v[block, k, tile, c], t[block, k, tile, o]     a block is a row of the groups of nests
 
@@ -25,7 +25,7 @@ from relay_tune.tensor.expression import INDEX, Scalar, binary, literal
 from relay_tune.tensor.size import ceiling_quotient, is_symbolic, nominal
 
 LEAST_TILES, MOST_TILES = 12, 40
-"""Fewer tiles, of all slices, fill no register tile twice; more have no place in near caches.
+"""Fewer tiles, of all slices, fill no register tile twice; more do not fit in L2.
 
 Measured with 64 to 128 channels: blocks of 14, 28 and 56 tiles differ by 5 %.
 """
@@ -37,7 +37,7 @@ MOST_PRODUCTS = 40 * 36
 blocks of 49 tiles with 25 products each, 2.3 without tiles."""
 
 FAR_BYTES = 2 << 20
-"""Transformed data of so many bytes come from far away, if they are not of a block.
+"""Transformed data of so many bytes come from LLC or DRAM, if they are not of a block.
 
 Of 5.6 MB one line after the other is waited for, though they are read once: the products took 2.3
 ms in place of 1.5. Taps of more bytes may cost more, as each block reads them."""
@@ -68,7 +68,7 @@ class TileElement:
     Attributes:
         tile: its image, row and column of tiles.
         product: its number among those of the tile.
-        depth: its places between the batch and the rows.
+        depth: its positions between the batch and the rows.
         channel: its channel.
     """
 
@@ -131,7 +131,7 @@ class TileBlocks:
     def beside(
         self, index: Sequence[Scalar], depth: Sequence[Scalar], channel: Scalar
     ) -> list[Scalar]:
-        """The index of another channel, at other places between batch and rows, of the tile."""
+        """The index of another channel, at other positions between batch and rows, of the tile."""
         return [*index[:5], *depth, *index[-3:-1], channel]
 
 
@@ -177,7 +177,7 @@ class TileRuns:
     def beside(
         self, index: Sequence[Scalar], depth: Sequence[Scalar], channel: Scalar
     ) -> list[Scalar]:
-        """The index of another channel, at other places between batch and rows, of the tile."""
+        """The index of another channel, at other positions between batch and rows, of the tile."""
         return [*index[:2], *depth, channel]
 
 

@@ -12,7 +12,7 @@ from relay_tune.tensor.size import is_symbolic, nominal
 
 
 def passing_cycles(between: Collection[Tensor], machine: Machine) -> float:
-    """Cycles in which data of dynamic size pass from nest to nest beyond the second cache.
+    """Cycles in which data of dynamic size pass from nest to nest beyond L2.
 
     The nests reckon with them as hidden by arithmetic, which small transforms have not enough of.
     And an image may be larger than the example, while what runs of tiles leave each other never is.

@@ -95,7 +95,7 @@ def spare_bits(filtering: PlaneFiltering) -> int:
 def exactly_divided(
     multiple: Scalar, filtering: PlaneFiltering, at: tuple[Scalar, Scalar]
 ) -> Scalar:
-    """The result of which the place `at` of a tile has the multiple."""
+    """The result of which the element `at` of a tile has the multiple."""
     most = spare_bits(filtering)
     rows, columns = ((each.divisors or (1,)) for each in (filtering.rows, filtering.columns))
     factors = [

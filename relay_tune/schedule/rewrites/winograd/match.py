@@ -230,13 +230,13 @@ def _are_filtered(windows: tuple[Window, Window], extents: tuple[int, int]) -> b
 
 
 def _is_slice(index: Scalar, indices: Sequence[Axis], taps: Sequence[Axis]) -> bool:
-    """Whether an index is affine in the places and taps between the batch and the rows."""
+    """Whether an index is affine in the positions and taps between the batch and the rows."""
     form = axis_affine(index)
     return form is not None and form.terms.keys() <= {*indices, *taps}
 
 
 def _window(index: Scalar, output: Axis, total: Reduce) -> Window | None:
-    """The window with three taps or one that an index reads for an output's places."""
+    """The window with three taps or one that an index reads for an output's positions."""
     form = axis_affine(index)
     if form is None:
         return None

@@ -108,7 +108,7 @@ class _Part:
 
 
 def _part(stage: Computed, strides: Sequence[int], number: Sequence[int]) -> _Part | None:
-    """What a stage is at the places s * q + number, q an axis of each dimension."""
+    """What a stage is at the positions s * q + number, q an axis of each dimension."""
     blocks = [
         Axis(axis.name, -(-axis.extent // stride))
         for axis, stride in zip(stage.axes[1:-1], strides, strict=True)
@@ -226,7 +226,7 @@ def _joined(
 
 
 def _only(strides: Sequence[int], index: int, at: int) -> tuple[int, ...]:
-    """The phase `place` of one dimension, with the first ones of the others."""
+    """The phase `index` of one dimension, with the first ones of the others."""
     return tuple(index if other == at else 0 for other in range(len(strides)))
 
 

@@ -16,7 +16,7 @@ class Phase:
 
     Attributes:
         taps: how many it has.
-        start: the place that the first one of them reads for the first result.
+        start: the position that the first one of them reads for the first result.
     """
 
     taps: int

@@ -11,11 +11,11 @@ multiplications: 2.25 for m = 2, 4 for m = 4, where the result differs from the 
 1e-6 of the largest element. A NaN or an infinity in a window spoils the whole tile.
 
 A convolution over volumes is filtered in its last two dimensions, and summed over the taps of the
-others: with d among the places of v and t, t[.., d, .., o] = sum(kd, c) v[.., d + kd, ..] u[k, kd].
+others: with d an index of both v and t, t[.., d, .., o] = sum(kd, c) v[.., d + kd, ..] u[k, kd].
 
 Taps of the rows or of the columns alone, and those of one dimension, are filtered along that one: 6
-products for each 12 with m = 4. Where taps lie d places apart, so do the places of a tile: the
-image is filtered in d phases.
+products for each 12 with m = 4. Where taps lie d elements apart, so do those of a tile: the image
+is filtered in d phases.
 
 Of a transposed convolution with stride s, a tile has m results of each phase, s * m along each
 dimension (see `match_phases`).
@@ -69,7 +69,7 @@ from relay_tune.tensor.tensor import Computed, compute
 from relay_tune.tensor.walk import substitute
 
 ALIASED_BYTES = 2048
-"""Lines at multiples of this have two places in a first cache of 64 sets."""
+"""Lines at multiples of this have two sets in an L1 of 64 sets."""
 
 
 def winograd_program(
@@ -127,8 +127,8 @@ def _adjoint(stage: Computed, rewriting: Rewriting, outputs: int) -> Computed | 
 
 
 Result = Callable[[Scalar, Sequence[Scalar], Scalar, Scalar, Scalar], Scalar]
-"""The element of a result at an image, places between the batch and the rows, a row, a column and
-an output channel."""
+"""The element of a result at an image, indices between the batch and the rows, a row, a column
+and an output channel."""
 
 
 def _stages(
@@ -153,7 +153,7 @@ def _stages(
 
 
 def _in_plane(convolution: Convolution, at: Sequence[Scalar]) -> Sequence[Scalar]:
-    """The places of a result with a column behind the row; a line has one column."""
+    """The positions of a result with a column behind the row; a line has one column."""
     return (at[0], literal(0, INDEX), at[1]) if convolution.is_line else at
 
 
@@ -258,7 +258,7 @@ def _spare_channels(blocks: TileBlocks | TileRuns, channels: int, width: int) ->
     """Channels to add to the transformed data so that its planes do not share cache sets.
 
     A tile writes one line to each plane; where the planes are whole pages apart, all these lines
-    want the same few places of the first cache.
+    want the same few sets of L1.
     """
     if isinstance(blocks, TileRuns) or blocks.block != blocks.counts:
         return 0

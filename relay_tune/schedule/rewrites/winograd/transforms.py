@@ -8,8 +8,8 @@ are 0, 1, -1, 2, -2, have constants from 1/24 to 8, with which sums lose about t
 of points: Barabasz, Anderson, Soodhalter and Gregg, "Error analysis and improving the accuracy of
 Winograd convolution for deep neural networks", 2020).
 
-With stride 2 the elements at even places meet the outer two taps with stride 1, which is F(m, 2),
-and those at odd places meet the tap between them: 2 m + 1 products in place of 3 m.
+With stride 2 the elements at even positions meet the outer two taps with stride 1, which is
+F(m, 2), and those at odd positions meet the tap between them: 2 m + 1 products in place of 3 m.
 
 Where only one of two dimensions has taps, the other one stays as it is: a window of one element.
 
@@ -265,7 +265,7 @@ def rows_of_result_adjoint(filtering: Filtering) -> Rows:
 def _linear_map(matrix: Sequence[Sequence[float]]) -> Rows:
     """The products of a matrix and a column.
 
-    Each is a sum over even places and one over odd ones: rows that differ in the sign of the odd
+    Each is a sum over even positions and one over odd ones: rows that differ in the sign of the odd
     ones share both.
     """
 

@@ -24,14 +24,14 @@ COMBINING = {"max": "max", "min": "min", "sum": "add"}
 """The binary operation of each reduction that may be written out."""
 
 MOST_PLACES = 16
-"""Places of a window; each repeats the expression of an element."""
+"""Positions of a window; each repeats the expression of an element."""
 
 
 def written_out(stage: Computed, elementwise: Collection[Tensor], period: int) -> Computed:
     """The stage with its reduction as an expression; itself unless it reduces windows apart.
 
     `elementwise` are the tensors that have no reduction of their own. Their elements differ by the
-    place within a `period`, which must be a multiple of each step of the windows.
+    position within a `period`, which must be a multiple of each step of the windows.
     """
     body = stage.body
     if not isinstance(body, Reduce) or body.operation not in COMBINING:
@@ -78,7 +78,7 @@ def _are_apart(stage: Computed, body: Reduce, read: Load, period: int) -> bool:
 def _is_window(
     terms: Mapping[Variable, int], taps: Sequence[Axis], positions: Sequence[Axis], period: int
 ) -> bool:
-    """Whether an index is `extent * place + tap`, the tap of an extent that divides `period`."""
+    """Whether an index is `extent * position + tap`, the tap of an extent that divides `period`."""
     others = [axis for axis in terms if axis not in taps]
     if len(taps) != 1 or len(others) != 1 or others[0] not in positions:
         return False

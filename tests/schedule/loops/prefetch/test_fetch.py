@@ -21,10 +21,10 @@ def value(expression, **at):
 def test_turns_ask_for_every_piece_once(pieces: int, waiting: int):
     turns = Turns((OUTER, INNER))
     in_turn, limits = turns.divided(pieces, waiting)
-    offsets = [{"o": o, "i": i} for o in range(3) for i in range(4)]
-    assert [value(turns.number, **at) for at in offsets] == list(range(turns.count))
-    asking = [at for at in offsets if all(value(each, **at) < end for each, end in limits)]
-    assert asking == offsets[waiting : waiting + len(asking)]
+    points = [{"o": o, "i": i} for o in range(3) for i in range(4)]
+    assert [value(turns.number, **at) for at in points] == list(range(turns.count))
+    asking = [at for at in points if all(value(each, **at) < end for each, end in limits)]
+    assert asking == points[waiting : waiting + len(asking)]
     assert (len(asking) - 1) * in_turn < pieces <= len(asking) * in_turn
 
 

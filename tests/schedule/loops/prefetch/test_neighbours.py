@@ -41,8 +41,8 @@ def beside_product(program, constants=frozenset(), algorithm=TILES):
 
 
 def test_the_next_blocks_data_and_this_blocks_results_are_fetched():
-    offset, touched = beside_product(convolution_program((1, 56, 56, 64, 64), epilogue="residual"))
-    assert offset == 1  # data, products, results
+    index, touched = beside_product(convolution_program((1, 56, 56, 64, 64), epilogue="residual"))
+    assert index == 1  # data, products, results
     found = {(rows.tensor.name, rows.for_write): rows for rows in touched}
     assert set(found) == {("x", False), ("residual", False), ("add", True)}
     # the next block reads rows 4 to 9 of the data, of which the present one has read 4 and 5
@@ -136,9 +136,9 @@ def test_pieces_are_looked_up_not_compared_with_all():
     class Counted(list):
         looks = 0
 
-        def __getitem__(self, offset):
+        def __getitem__(self, index):
             Counted.looks += 1
-            return super().__getitem__(offset)
+            return super().__getitem__(index)
 
         def __iter__(self):
             Counted.looks += len(self)
@@ -153,8 +153,8 @@ def test_pieces_are_looked_up_not_compared_with_all():
 def test_the_weights_of_the_next_panel_are_fetched_a_line_at_a_time(dtype, line):
     stored = products.stored(128, 256, 96) if dtype == "int8" else products.narrow(128, 256, 96)
     _, blocks = blocks_of(stored, PANELS(columns=48))
-    offset, touched = fetched_beside(blocks.nests, (blocks.base,), blocks.rows, frozenset())
-    assert offset == 1  # the products
+    index, touched = fetched_beside(blocks.nests, (blocks.base,), blocks.rows, frozenset())
+    assert index == 1  # the products
     weights = next(rows for rows in touched if rows.tensor in {p.tensor for p in blocks.packed})
     assert weights.tensor.dtype == dtype
     assert (weights.first, weights.levels, weights.all_lines) == (48 * 256, (), 48 * 256 // line)

@@ -82,7 +82,7 @@ def test_which_operands_there_are_words_of() -> None:
         (dense(data="int8", steps=24), 0),
         (dense(data="int8", steps=23), 1),  # not in whole words
         (dense(data="int8", steps=24, columns=200), 1),  # several tiles read each word
-        (convolution(8, data="int8"), 1),  # so do the places of a window
+        (convolution(8, data="int8"), 1),  # so do the positions of a window
         (dense(data="int8", steps=24, weights="uint8"), 0),
     ],
 )

@@ -72,7 +72,7 @@ def test_windows_see_their_own_elements_only(
 def spoilt(
     program: TensorProgram, algorithm: AppliedAlgorithm, way: str, at: tuple[int, int]
 ) -> set[tuple[int, int]]:
-    """The places of a 3x3 convolution's result that an infinity at a place of the data reaches.
+    """The indices of a 3x3 convolution's result that an infinity at an index of the data reaches.
 
     All others are as without it.
     """
@@ -86,7 +86,7 @@ def spoilt(
 
 
 def windows_around(line: int, column: int) -> set[tuple[int, int]]:
-    """The places whose 3x3 window holds one of the data, in a result of 4 lines of 6."""
+    """The positions whose 3x3 window holds one of the data, in a result of 4 lines of 6."""
     return {(h, w) for h in range(4) for w in range(6) if 0 <= line - h < 3 and 0 <= column - w < 3}
 
 

@@ -108,7 +108,7 @@ def form_of(program: TensorProgram) -> Form:
 
 
 def plans(program: TensorProgram) -> dict[bool, Plan]:
-    """Those on matrix registers, by whether rows are copied to one place."""
+    """Those on matrix registers, by whether rows are copied to one buffer."""
     is_narrow = has_narrow_weights(program)
     plan = plan_program(program).with_accuracy(Accuracy.FAST if is_narrow else Accuracy.RELAXED)
     algorithm = BF16_MATRICES if is_narrow else BF16X1

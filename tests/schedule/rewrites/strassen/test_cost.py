@@ -1,4 +1,4 @@
-"""What sums of halves and their products cost beyond the second cache."""
+"""What sums of halves and their products cost beyond L2."""
 
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.plan import plan_program

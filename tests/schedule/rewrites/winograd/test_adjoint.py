@@ -1,4 +1,4 @@
-"""Gradients of taps: the sum over places of what a tap has read, by the transposed transforms."""
+"""Gradients of taps: the sum over positions of what a tap has read, by transposed transforms."""
 
 import random
 from collections.abc import Sequence

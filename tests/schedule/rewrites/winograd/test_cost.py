@@ -1,4 +1,4 @@
-"""What passes between the nests of Winograd's filtering beyond the second cache."""
+"""What passes between the nests of Winograd's filtering beyond L2."""
 
 from __future__ import annotations
 

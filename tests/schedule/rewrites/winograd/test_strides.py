@@ -1,4 +1,4 @@
-"""Convolutions of stride 2: F(m, 2) of the even places beside the odd ones."""
+"""Convolutions of stride 2: F(m, 2) of the even positions beside the odd ones."""
 
 import random
 
