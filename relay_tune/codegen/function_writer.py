@@ -160,7 +160,7 @@ class FunctionWriter:
 
     @contextmanager
     def level(self) -> Iterator[None]:
-        """The body of a loop, a scope: later addresses may be hoisted to this place."""
+        """The body of a loop, a scope: later addresses may be hoisted to this position."""
         with self.scope():
             self._push_level()
             yield

@@ -123,10 +123,10 @@ def _kept(calls: Sequence[Sweep], elsewhere: int) -> set[Hashable]:
         before += call.read
     return {
         weights
-        for weights, places in walks.items()
+        for weights, offsets in walks.items()
         if min(
-            following - place - own[weights]
-            for place, following in pairwise((*places, places[0] + whole))
+            following - offset - own[weights]
+            for offset, following in pairwise((*offsets, offsets[0] + whole))
         )
         < KEPT_BYTES
     }

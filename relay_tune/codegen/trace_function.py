@@ -64,7 +64,7 @@ def traced_call(number: int, call: KernelCall, kernel: str) -> TracedKernel:
 
 
 def traced_kernels_text(kernels: Sequence[TracedKernel], triple: str) -> str:
-    """The LLVM module of functions with stamps; the number of each is its place."""
+    """The LLVM module of functions with stamps; the number of each is its index."""
     module = NativeModule()
     module.external(EVENTS_SYMBOL, "ptr")
     add_clock(module, triple)

@@ -27,8 +27,8 @@ def test_words_are_counted_from_zero_though_their_types_repeat() -> None:
 def test_code_reads_what_python_has_written() -> None:
     def write(code: FunctionBuilder) -> None:
         parts, number = code.parameters
-        count, rank, place = parts.to_ptr().entry(Part, number).words(*Part)
-        place.store(count + rank.zext("i64"))
+        count, rank, slot = parts.to_ptr().entry(Part, number).words(*Part)
+        slot.store(count + rank.zext("i64"))
         code.ret(0)
 
     copy = native(write, 2)

@@ -91,15 +91,15 @@ def _add_steps(module: NativeModule) -> None:
             code.call_through(reset, RESET, session)
     with module.define(_BUILD_INPUTS) as code:
         call, written = code.parameters
-        session, build, codes, pairs, leaves, places, place_count = call.words(
+        session, build, codes, pairs, leaves, slots, slot_count = call.words(
             *(Call.SESSION, Call.BUILD, Call.CODES, Call.PAIRS, Call.LEAVES),
             *(Call.PLACES, Call.PLACE_COUNT),
         )
         built = code.call_through(build, _BUILD, session, codes, written, leaves, pairs)
         code.ret_if(built.eq(0), 0)
-        with code.count(place_count) as each:
+        with code.count(slot_count) as each:
             object_ = pairs.item("ptr", each.index).load()
-            places.item("ptr", each.index).load().store(object_)
+            slots.item("ptr", each.index).load().store(object_)
         code.ret(built)
 
 

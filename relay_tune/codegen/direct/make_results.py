@@ -48,10 +48,10 @@ def add_make_results(module: NativeModule, python: PythonObjects) -> None:
     with module.define(DROP) as code:
         objects, count = code.parameters
         with code.count(count) as each:
-            place = objects.item("ptr", each.index)
-            object_ = place.load()
+            slot = objects.item("ptr", each.index)
+            object_ = slot.load()
             each.again_if(object_.is_null())
-            place.clear()
+            slot.clear()
             code.call(DECREMENT, object_)
     with module.define(DROP_OUTPUTS) as code:
         fixed, count = code.parameters[0].words(Call.FIXED, Call.FIXED_COUNT)

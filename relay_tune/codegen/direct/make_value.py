@@ -97,7 +97,7 @@ class _ValueMaker:
         with code.block() as failed:
             with code.count(self._step_count) as each:
                 step = self._steps.entry(Step, each.index)
-                kind, place = step.words(Step.KIND, Step.PLACE)
+                kind, number = step.words(Step.KIND, Step.PLACE)
                 with code.block() as pushed:
                     for one, write in (
                         (StepKind.ARRAY, self._take_array),
@@ -106,13 +106,13 @@ class _ValueMaker:
                         (StepKind.OBJECT, self._find_object),
                     ):
                         with code.when(kind.eq(one)):
-                            cell = self._row.item("ptr", place)
+                            cell = self._row.item("ptr", number)
                             write(step, cell, values.item("ptr", top.value), failed)
                             pushed.leave()
-                    tuple_ = code.call(NEW_TUPLE, place)
+                    tuple_ = code.call(NEW_TUPLE, number)
                     failed.leave_if(tuple_.is_null())
-                    top.set(top.value - place)
-                    with code.count(place) as item:
+                    top.set(top.value - number)
+                    with code.count(number) as item:
                         value = values.item("ptr", top.value + item.index).load()
                         code.call(SET_ITEM, tuple_, item.index, value)
                     values.item("ptr", top.value).store(tuple_)
@@ -180,9 +180,9 @@ def _add_clean_links(module: NativeModule) -> None:
     with module.define(CLEAN_LINKS) as code:
         steps, step_count, row = code.parameters
         with code.count(step_count) as each:
-            kind, place = steps.entry(Step, each.index).words(Step.KIND, Step.PLACE)
+            kind, index = steps.entry(Step, each.index).words(Step.KIND, Step.PLACE)
             with code.when(kind.eq(StepKind.TENSOR)):
-                tensor = row.item("ptr", place).load()
+                tensor = row.item("ptr", index).load()
                 with code.when(_is_shared(tensor)):
                     tensor.at("ptr", LINK).clear()
 

@@ -143,14 +143,14 @@ class _ArgumentReader:
             code.copy(found_sizes, sizes, rank << 3)
 
     def _copy_leaf(self, form: Operand, elements: Operand) -> None:
-        number, end_place, limit, bytes_ = form.words(
+        number, end_slot, limit, bytes_ = form.words(
             LeafForm.CODE, LeafForm.END_PLACE, LeafForm.LIMIT, LeafForm.BYTES
         )
-        end = end_place.load("ptr")
+        end = end_slot.load("ptr")
         new_end = end.offset(bytes_)
         self._crowded.leave_if(new_end.ugt(limit))
         self._code.copy(end, elements, bytes_)
-        end_place.store(new_end)
+        end_slot.store(new_end)
         self._write_code(number)
 
     def _read_constructor(self, value: Operand, form: Operand) -> tuple[Operand, Operand]:

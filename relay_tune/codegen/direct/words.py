@@ -105,7 +105,7 @@ class ArrayForm(Word):
 
 
 class InputForm(Word):
-    """The form of an INPUT: also the place of its address, and where its sizes go, or 0."""
+    """The form of an INPUT: also the slot of its address, and where its sizes go, or 0."""
 
     KIND = NUMBER
     DTYPE = ADDRESS
@@ -116,7 +116,7 @@ class InputForm(Word):
 
 
 class LeafForm(Word):
-    """The form of a LEAF: also its code, the place of its column's end, that column's limit, and
+    """The form of a LEAF: also its code, the slot of its column's end, that column's limit, and
     the bytes of the elements."""
 
     KIND = NUMBER
@@ -149,7 +149,7 @@ class ConstructorForm(Word):
 
 
 class FixedOutput(Word):
-    """An output of known shape: the place of its address for the program, and that in the row."""
+    """An output of known shape: the slot of its address for the program, and that in the row."""
 
     SLOT = ADDRESS
     COMPONENT = ADDRESS

@@ -69,7 +69,7 @@ def _by_elements(
     right: str,
     addend: str | None,
 ) -> str:
-    """Each element shifted to its place, multiplied and added, as any machine can."""
+    """Each element shifted to its position, multiplied and added, as any machine can."""
     total = addend
     for number in reversed(range(pattern.group)):
         x, y = (

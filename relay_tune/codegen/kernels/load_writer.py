@@ -160,14 +160,14 @@ class LoadWriter:
     def _load_repeated(self, tensor: Tensor, offset: Affine, shape: RepeatedLanes) -> Value:
         """Elements from an offset on, each of which several lanes share, out of a whole vector."""
         # Rows of open length lie a size apart: what is added to it is shared by neighbours.
-        place = (offset.constant - without_constant(offset.constant)) % shape.factor
-        begin = offset.shift(-place)
+        first = (offset.constant - without_constant(offset.constant)) % shape.factor
+        begin = offset.shift(-first)
         if all(self._is_inside(tensor, begin.shift(n)) for n in (0, shape.lanes - 1)):
             found = self._stored(tensor, begin, shape.lanes)
         else:
-            place = 0
+            first = 0
             found = self._stored_masked(tensor, offset, self.lanes.first_lanes(shape.reach))
-        pair, order = (found, "poison"), shape.order(place)
+        pair, order = (found, "poison"), shape.order(first)
         text = shuffled(self.writer, memory_type(tensor.dtype), shape.lanes, pair, order)
         return self._value(tensor, text, shape.lanes)
 
@@ -187,26 +187,26 @@ class LoadWriter:
                 (*self._contents(tensor, offset), shape),
                 lambda: self._strided.one_by_one(tensor, offset, shape),
             )
-        place, size = row
-        start = offset.shift(-place)
+        column, size = row
+        start = offset.shift(-column)
         columns = self.writer.once(
             (*self._contents(tensor, start), shape, size),
             lambda: self._strided.columns(tensor, start, shape, size),
         )
-        return self._value(tensor, columns[place], shape.lanes)
+        return self._value(tensor, columns[column], shape.lanes)
 
     def _row_around(self, load: Load, offset: Affine) -> tuple[int, int] | None:
-        """(place, size) of a load in the row of neighbours that the unrolled loops load, too."""
+        """(column, size) of a load in the row of neighbours that the unrolled loops load, too."""
         form = self.indices.form(load.tensor, load.indices)
         for axis, (before, after) in self.unrolled.items():
             if form is None or form.coefficient(axis) != 1:
                 continue
             row = pieces(before + 1 + after, self.lanes.vector.lanes)
             begin, size = next(part for part in row if before < sum(part))
-            place = before - begin
-            ends = (offset.shift(-place), offset.shift(size - 1 - place))
+            column = before - begin
+            ends = (offset.shift(-column), offset.shift(size - 1 - column))
             if size > 1 and all(self._is_inside(load.tensor, end) for end in ends):
-                return place, size
+                return column, size
         return None
 
     def _load_contiguous(self, tensor: Tensor, offset: Affine, lanes: int) -> Value:
@@ -216,7 +216,7 @@ class LoadWriter:
         )
 
     def _contents(self, tensor: Tensor, offset: Affine) -> tuple[Hashable, ...]:
-        """What loads from an offset on depend on: the place, and what is there at present."""
+        """What loads from an offset on depend on: the offset, and what is there at present."""
         version = self.versions.get(tensor, 0)
         return tensor, version, offset.constant, tuple(offset.terms.items())
 

@@ -128,9 +128,9 @@ class PendingStores:
 def _rows(vectors: dict[int, str]) -> list[tuple[int, list[str]]]:
     """Vectors by offset as runs of neighbours, each with its first offset."""
     runs: list[tuple[int, list[str]]] = []
-    for place in sorted(vectors):
-        if runs and place == runs[-1][0] + len(runs[-1][1]):
-            runs[-1][1].append(vectors[place])
+    for offset in sorted(vectors):
+        if runs and offset == runs[-1][0] + len(runs[-1][1]):
+            runs[-1][1].append(vectors[offset])
         else:
-            runs.append((place, [vectors[place]]))
+            runs.append((offset, [vectors[offset]]))
     return runs

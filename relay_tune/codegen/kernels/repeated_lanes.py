@@ -21,7 +21,7 @@ class RepeatedLanes:
 
     @property
     def fits(self) -> bool:
-        """Whether all elements lie in a vector that begins at any place of the first group."""
+        """Whether all elements lie in a vector that begins at any position of the first group."""
         return self.factor <= self.divisor and self.lanes % self.divisor == 0
 
     @property

@@ -115,19 +115,19 @@ class StoreWriter:
             self.values.loads.pending.flush(buffer)
 
     def _scatter(self, buffer: Tensor, offsets: Value, value: Value) -> None:
-        """Lanes at computed places, stored one by one in order."""
+        """Lanes at computed offsets, stored one by one in order."""
         if is_symbolic(self.values.lanes.vector.active):
             self._masked_scatter(buffer, offsets, value)
             return
         for lane in range(self.values.lanes.vector.active):
-            place = self.values.writer.pure(
+            offset = self.values.writer.pure(
                 f"extractelement {offsets.llvm_type} {offsets.text}, i64 {lane}"
             )
             text = self._lane(buffer, value, lane)
-            self._store_at(buffer, Affine({place: 1}), memory_type(buffer.dtype), text)
+            self._store_at(buffer, Affine({offset: 1}), memory_type(buffer.dtype), text)
 
     def _masked_scatter(self, buffer: Tensor, offsets: Value, value: Value) -> None:
-        """Those lanes that count, at computed places; of equal places the last one wins."""
+        """Those lanes that count, at computed offsets; of equal offsets the last one wins."""
         values, lanes = self.values, value.lanes
         mask = values.lanes.mask() or "splat (i1 true)"
         suffix = f"{intrinsic_suffix(memory_type(buffer.dtype), lanes)}.v{lanes}p0"

@@ -69,7 +69,7 @@ class StridedLoads:
         return self.value(tensor, text, lanes)
 
     def columns(self, tensor: Tensor, start: Affine, shape: Lanes, size: int) -> list[str]:
-        """The elements at each place in rows of `size`, one row for each lane, as stored."""
+        """The elements at each position in rows of `size`, one row for each lane, as stored."""
         rows = [
             self.load(tensor, start.shift(lane * shape.stride), size)
             if lane < shape.active

@@ -33,7 +33,7 @@ from relay_tune.errors import BuildError
 from relay_tune.quick_dataclass import dataclass
 
 _KNOWN_NAMES = (".text", ".rodata", ".data", ".bss", ".eh_frame")
-"""Beginnings of the names of sections that need nothing but a place in memory."""
+"""Beginnings of the names of sections that need nothing but an address in memory."""
 
 
 @dataclass(frozen=True, slots=True)

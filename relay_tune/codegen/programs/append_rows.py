@@ -58,8 +58,8 @@ def write_append(instruction: AppendRows, objects: ObjectWriter) -> None:
     slices = objects.product(["1", *sizes[:axis]])
     row = objects.product([str(BYTES[kind.type.dtype]), *sizes[axis + 1 :]])
     table = objects.stack_slot(8 * len(shape))
-    for place, size in enumerate(shape):
-        writer.line(f"store i64 {size}, ptr {objects.address(table, 8 * place)}, align 8")
+    for index, size in enumerate(shape):
+        writer.line(f"store i64 {size}, ptr {objects.address(table, 8 * index)}, align 8")
     found, result, room = writer.fresh(), writer.fresh("o"), writer.fresh()
     arguments = (
         f"ptr %session, i64 {instruction.output}, ptr {objects.data(old)}, i64 {sizes[axis]}, "

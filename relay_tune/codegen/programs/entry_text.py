@@ -108,13 +108,13 @@ def _argument(
 def _write_results(kinds: Sequence[Kind], in_place: Set[int], objects: ObjectWriter) -> None:
     """Hand over the results but those that the function has written where they belong."""
     results = ["%result"] * bool(kinds)
-    for place, kind in enumerate(kinds[1:]):
-        results.append(objects.load_value(kind, "%session", PASSED + 8 * place))
+    for index, kind in enumerate(kinds[1:]):
+        results.append(objects.load_value(kind, "%session", PASSED + 8 * index))
     table = objects.load("ptr", "%session", OUTPUTS)
-    for place, (kind, result) in enumerate(zip(kinds, results, strict=True)):
-        if place in in_place:
+    for index, (kind, result) in enumerate(zip(kinds, results, strict=True)):
+        if index in in_place:
             continue
-        target = objects.load("ptr", table, 8 * place)
+        target = objects.load("ptr", table, 8 * index)
         if isinstance(kind, TensorKind) and not kind.is_open:
             objects.copy(target, objects.data(result), element_bytes(kind))
             objects.release(result)

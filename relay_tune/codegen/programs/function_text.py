@@ -118,10 +118,10 @@ class _FunctionText:
 
     def _write_phis(self, label: int, parameters: Sequence[Register]) -> None:
         incoming = self._incoming.get(label, [])
-        for place, parameter in enumerate(parameters):
+        for index, parameter in enumerate(parameters):
             name = self._writer.fresh("p")
             self._names[parameter] = name
-            sources = ", ".join(f"[ {texts[place]}, %{block} ]" for block, texts in incoming)
+            sources = ", ".join(f"[ {texts[index]}, %{block} ]" for block, texts in incoming)
             self._writer.line(f"{name} = phi {llvm_type(parameter.kind)} {sources}")
 
     def _write_end(self, end: Terminator) -> None:

@@ -1,12 +1,12 @@
 """Outputs that a caller in C gets as tensors of its own.
 
     ptr  new_output(i64 bytes)                          room for elements, or null
-    i1   give(ptr session, ptr object, ptr place, ptr shape, i64 rank, i64 item)
+    i1   give(ptr session, ptr object, ptr slot, ptr shape, i64 rank, i64 item)
                                                         false without memory
     void drop_outputs(ptr outputs, i64 count)           after an error
     void NAME_free(ptr output)
 
-`give` puts the address of an object's elements into `place`, and its sizes where the caller wants
+`give` puts the address of an object's elements into `slot`, and its sizes where the caller wants
 them. A large tensor is taken out of the session's heap, of a small one there is a copy. All
 elements begin HEAD_BYTES behind the start of their memory.
 """
@@ -42,15 +42,15 @@ def add_giving(module: NativeModule, name: str) -> None:
     with module.define(DROP_OUTPUTS) as code:
         outputs, count = code.parameters
         with code.count(count) as each:
-            place = outputs.item("ptr", each.index)
-            code.call(free_output, place.load())
-            place.clear()
+            slot = outputs.item("ptr", each.index)
+            code.call(free_output, slot.load())
+            slot.clear()
     _add_give(module)
 
 
 def _add_give(module: NativeModule) -> None:
     with module.define(GIVE) as code:
-        session, object_, place, shape, rank, item = code.parameters
+        session, object_, slot, shape, rank, item = code.parameters
         sizes = object_.offset(TENSOR_SHAPE)
         code.copy(shape, sizes, rank << 3)
         elements = code.local(object_.offset(TENSOR_DATA))
@@ -63,5 +63,5 @@ def _add_give(module: NativeModule) -> None:
             code.copy(new, elements.value, bytes_.value)
             code.call(RELEASE_OBJECT, session, object_)
             elements.set(new)
-        place.store(elements.value)
+        slot.store(elements.value)
         code.ret(True)

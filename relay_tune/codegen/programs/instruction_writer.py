@@ -126,8 +126,8 @@ class InstructionWriter:
     def write_return(self, values: Sequence[Register]) -> None:
         """Return to the caller."""
         names = self._names
-        for place, value in enumerate(values[1:]):
-            self._objects.store_value(value.kind, names[value], "%session", PASSED + 8 * place)
+        for index, value in enumerate(values[1:]):
+            self._objects.store_value(value.kind, names[value], "%session", PASSED + 8 * index)
         self._objects.need_passed(len(values) - 1)
         kind = result_type([value.kind for value in values])
         self._writer.line(f"ret {kind} {names[values[0]]}" if values else "ret void")
@@ -139,12 +139,12 @@ class InstructionWriter:
     def closure_call_text(self, closure: Register, arguments: Sequence[Register]) -> str:
         """The callee and the arguments of a call of a closure."""
         number = self._objects.layout_number(closure)
-        place = self._writer.fresh()
+        slot = self._writer.fresh()
         count = len(self._module.program.layouts) + 1
         self._writer.line(
-            f"{place} = getelementptr [{count} x ptr], ptr @closure_code, i64 0, i16 {number}"
+            f"{slot} = getelementptr [{count} x ptr], ptr @closure_code, i64 0, i16 {number}"
         )
-        code = self._objects.load("ptr", place, 0)
+        code = self._objects.load("ptr", slot, 0)
         return f"{code}(ptr %session{self._passed((closure, *arguments))})"
 
     def _passed(self, registers: Sequence[Register]) -> str:
@@ -162,9 +162,9 @@ class InstructionWriter:
         result = self._writer.fresh("r")
         self._writer.line(f"{result} = call tailcc {kind} {call}")
         self._names[outputs[0]] = result
-        for place, output in enumerate(outputs[1:]):
+        for index, output in enumerate(outputs[1:]):
             self._names[output] = self._objects.load_value(
-                output.kind, "%session", PASSED + 8 * place
+                output.kind, "%session", PASSED + 8 * index
             )
 
     def _constant(self, instruction: LoadConstant) -> str:

@@ -68,8 +68,8 @@ def _add_leave_session(module: NativeModule, has_cells: bool) -> None:
         if has_cells:
             code.call(RESET_SESSION, session)
         with code.count(_KEPT_SESSIONS) as each:
-            place = code.at(_KEPT).pointer.item("ptr", each.index)
-            code.ret_if(place.replace(code.null, session))
+            slot = code.at(_KEPT).pointer.item("ptr", each.index)
+            code.ret_if(slot.replace(code.null, session))
         code.call(CLOSE_SESSION, session)
     with module.define(CLOSE_KEPT) as code, code.loop() as closing:
         session = code.call(_TAKE_KEPT)

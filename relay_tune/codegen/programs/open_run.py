@@ -109,15 +109,15 @@ def _write_give(
                 with code.when(~stores.is_null()):
                     memory = stores.entry(Store, number).word(Store.MEMORY).load()
                     stored.leave_if(~memory.is_null())
-            object_, place = objects.item("ptr", number).load(), outputs.item("ptr", number)
+            object_, slot = objects.item("ptr", number).load(), outputs.item("ptr", number)
             item = DTYPES[each.type.dtype].itemsize
-            given = code.call(GIVE, session, object_, place.pointer, sizes, rank, item)
+            given = code.call(GIVE, session, object_, slot.pointer, sizes, rank, item)
             code.ret_if(~given, False)
     with code.when(~stores.is_null()):
         for number in sorted(appended):
             memory = stores.entry(Store, number).word(Store.MEMORY).load()
-            place = outputs.item("ptr", number)
-            place.store(memory.is_null().select(place.load(), memory))
+            slot = outputs.item("ptr", number)
+            slot.store(memory.is_null().select(slot.load(), memory))
     code.ret(True)
 
 

@@ -81,7 +81,7 @@ def queued_kernel_text(kernel: QueuedKernel, module: ModuleWriter) -> str:
 def _note_text(kernel: QueuedKernel, module: ModuleWriter) -> str:
     objects = _opened(module)
     writer = objects.writer
-    names = [f"%x{place}" for place in range(len(kernel.kinds))]
+    names = [f"%x{index}" for index in range(len(kernel.kinds))]
     level = "0"
     for name, kind in zip(names, kernel.inputs, strict=False):
         if is_counted(kind):
@@ -95,8 +95,8 @@ def _note_text(kernel: QueuedKernel, module: ModuleWriter) -> str:
     record = writer.fresh("record")
     arguments = f"ptr %session, i64 {kernel.number}, i64 {level}"
     writer.line(f"{record} = call ptr @{make}({arguments})")
-    for place, (name, kind) in enumerate(zip(names, kernel.kinds, strict=True)):
-        objects.store_value(kind, name, record, _word(place))
+    for index, (name, kind) in enumerate(zip(names, kernel.kinds, strict=True)):
+        objects.store_value(kind, name, record, _word(index))
         if is_counted(kind):
             objects.retain(name)
     for name in names[len(kernel.inputs) :]:
@@ -133,7 +133,7 @@ def _run_at_once(
 def _one_text(kernel: QueuedKernel, step: RegionStep, module: ModuleWriter) -> str:
     objects = _opened(module)
     addresses = [
-        _elements(kind, "%record", place, objects) for place, kind in enumerate(kernel.kinds)
+        _elements(kind, "%record", index, objects) for index, kind in enumerate(kernel.kinds)
     ]
     count = len(kernel.inputs)
     write_step(step, addresses[:count], addresses[count:], objects)
@@ -149,15 +149,15 @@ def _batch_text(kernel: QueuedKernel, rows: int, step: RegionStep, module: Modul
     tables = [objects.data(block) for block in blocks]
     count = len(kernel.inputs)
     writer.line("%last = sub i64 %count, 1")
-    places = [(place, tables[place], size) for place, size in enumerate(sizes)]
+    columns = [(index, tables[index], size) for index, size in enumerate(sizes)]
     with _over_rows(objects, "gather", str(rows)) as record:
-        for place, table, size in places[:count]:
-            row, tensor = _row(objects, "gather", table, size), _tensor(objects, record, place)
+        for index, table, size in columns[:count]:
+            row, tensor = _row(objects, "gather", table, size), _tensor(objects, record, index)
             objects.copy(row, tensor, size)
     write_step(step, tables[:count], tables[count:], objects)
     with _over_rows(objects, "scatter", "%count") as record:
-        for place, table, size in places[count:]:
-            row, tensor = _row(objects, "scatter", table, size), _tensor(objects, record, place)
+        for index, table, size in columns[count:]:
+            row, tensor = _row(objects, "scatter", table, size), _tensor(objects, record, index)
             objects.copy(tensor, row, size)
         _give_up(kernel, record, objects)
     for block, size in zip(blocks, sizes, strict=True):
@@ -189,8 +189,8 @@ def _row(objects: ObjectWriter, loop: str, table: str, size: int) -> str:
     return objects.writer.pure(f"getelementptr i8, ptr {table}, i64 {offset}")
 
 
-def _tensor(objects: ObjectWriter, record: str, place: int) -> str:
-    return objects.data(objects.load("ptr", record, _word(place)))
+def _tensor(objects: ObjectWriter, record: str, index: int) -> str:
+    return objects.data(objects.load("ptr", record, _word(index)))
 
 
 def _run_text(kernel: QueuedKernel, module: ModuleWriter) -> str:
@@ -237,24 +237,24 @@ def smallest_counts(sizes: Collection[int]) -> dict[int, int]:
 
 def _give_up(kernel: QueuedKernel, record: str, objects: ObjectWriter) -> None:
     """The results of a record have elements now, and it needs its tensors no more."""
-    for place, kind in enumerate(kernel.kinds):
+    for index, kind in enumerate(kernel.kinds):
         if is_counted(kind):
-            tensor = objects.load("ptr", record, _word(place))
-            if place >= len(kernel.inputs):
+            tensor = objects.load("ptr", record, _word(index))
+            if index >= len(kernel.inputs):
                 objects.writer.line(f"store i64 0, ptr {objects.address(tensor, LINK)}, align 8")
             objects.release(tensor)
 
 
-def _elements(kind: Kind, record: str, place: int, objects: ObjectWriter) -> str:
-    """The address of the elements of what a record has in a place."""
+def _elements(kind: Kind, record: str, index: int, objects: ObjectWriter) -> str:
+    """The address of the elements of what a record has at an index."""
     if is_counted(kind):
-        return _tensor(objects, record, place)
-    return objects.address(record, _word(place))
+        return _tensor(objects, record, index)
+    return objects.address(record, _word(index))
 
 
-def _word(place: int) -> int:
-    """The offset in a record of argument or result number `place`."""
-    return 8 * (place + 1)
+def _word(index: int) -> int:
+    """The offset in a record of argument or result number `index`."""
+    return 8 * (index + 1)
 
 
 def _opened(module: ModuleWriter) -> ObjectWriter:

@@ -92,10 +92,10 @@ def _write_read(code: FunctionBuilder) -> None:
             row.item("i64", each.index).store(word)
         reached.set(reached.value + 1)
     with code.count(counter.load("i64")) as each:
-        place = objects.item("ptr", each.index)
-        numbered = place.load()
+        slot = objects.item("ptr", each.index)
+        numbered = slot.load()
         numbered.at("ptr", LINK).clear()
-        place.pointer.store(layout_number(numbered))
+        slot.pointer.store(layout_number(numbered))
     code.ret(result.value)
 
 

@@ -92,7 +92,7 @@ class _RegionWriter:
         inputs = [objects.elements_of(register) for register in self._inputs]
         if self._step.found is not None:
             self._find_sizes(self._step.found, inputs)
-        addresses = [self._output_address(place, output) for place, output in enumerate(outputs)]
+        addresses = [self._output_address(index, output) for index, output in enumerate(outputs)]
         self.write_on([*inputs, *addresses])
         for address, register in zip(addresses, outputs, strict=True):
             if isinstance(register.kind, ScalarKind):
@@ -144,8 +144,8 @@ class _RegionWriter:
         """The job, on the threads of the pool where there is enough to do."""
         objects, writer, job = self._objects, self._writer, self._step.job
         table = objects.stack_slot(8 * len(words))
-        for place, word in enumerate(words):
-            writer.line(f"store {word}, ptr {objects.address(table, 8 * place)}, align 8")
+        for index, word in enumerate(words):
+            writer.line(f"store {word}, ptr {objects.address(table, 8 * index)}, align 8")
         alone = f"call void @{job}(ptr {table}, i64 0, i64 1)"
         points = self._step.points
         if isinstance(points, int) and points < SMALLEST_SHARED_WORK:
@@ -200,8 +200,8 @@ class _RegionWriter:
                 fits = writer.pure(f"and i1 {fits}, {self._fits(each)}")
             return fits
 
-        def is_one(place: SizeSource) -> str:
-            return writer.pure(f"icmp eq i64 {self._input_size(place)}, 1")
+        def is_one(source: SizeSource) -> str:
+            return writer.pure(f"icmp eq i64 {self._input_size(source)}, 1")
 
         def write_equal() -> None:
             self._check(others)
@@ -215,9 +215,9 @@ class _RegionWriter:
         objects.require("false", equal[0].message)
         writer.line("unreachable")
         writer.start_block(end)
-        for place, output in enumerate(outputs):
+        for index, output in enumerate(outputs):
             name = writer.fresh()
-            sources = ", ".join(f"[ {names[place]}, %{block} ]" for block, names in results)
+            sources = ", ".join(f"[ {names[index]}, %{block} ]" for block, names in results)
             writer.line(f"{name} = phi {llvm_type(output.kind)} {sources}")
             objects.names[output] = name
 
@@ -228,8 +228,8 @@ class _RegionWriter:
         finder = _RegionWriter(self._inputs, found.step, objects)
         finder._symbols.update(self._symbols)
         finder.write_on([*inputs, slot])
-        for place, name in enumerate(found.symbols):
-            size = self._symbols[name] = objects.load("i64", slot, 8 * place)
+        for index, name in enumerate(found.symbols):
+            size = self._symbols[name] = objects.load("i64", slot, 8 * index)
             objects.require(self._writer.pure(f"icmp sge i64 {size}, 0"), found.message)
         if self._step.sizes is not None:
             names = set(found.symbols)
@@ -241,18 +241,18 @@ class _RegionWriter:
     def _input_size(self, at: SizeSource) -> str:
         return self._objects.size(self._objects.names[self._inputs[at.input]], at.axis)
 
-    def _output_address(self, place: int, register: Register) -> str:
+    def _output_address(self, index: int, register: Register) -> str:
         objects, kind = self._objects, register.kind
         if isinstance(kind, ScalarKind):
             return objects.stack_slot(field_bytes(kind))
         assert isinstance(kind, TensorKind)
-        if place in self._reuses:
-            old = objects.names[self._inputs[self._reuses[place]]]
+        if index in self._reuses:
+            old = objects.names[self._inputs[self._reuses[index]]]
             objects.names[register] = objects.reused(old, kind)
         elif not kind.is_open:
             objects.names[register] = objects.new_result(register)
         else:
-            shape = [self._sizes.dim(dim) for dim in self._step.shapes[place]]
+            shape = [self._sizes.dim(dim) for dim in self._step.shapes[index]]
             in_place = objects.results_in_place.get(register)
             objects.names[register] = in_place or objects.new_open_tensor(shape, kind.type.dtype)
         return objects.data(objects.names[register])

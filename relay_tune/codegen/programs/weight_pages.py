@@ -115,7 +115,7 @@ def _move_stretches(code: FunctionBuilder, first: Operand, count: int) -> Operan
     weights, table = code.symbol(CONSTANTS_SYMBOL).to_int(), code.symbol(_TABLE)
     room = code.local(first)
     with code.block() as whole, code.count(count) as each:
-        begin, end = (table.item("i64", (each.index << 1) + place).load() for place in range(2))
+        begin, end = (table.item("i64", (each.index << 1) + offset).load() for offset in range(2))
         page, last = code.local(_round_up(weights + begin)), weights + end
         with code.loop() as pages:
             following = page.value + LARGE_PAGE

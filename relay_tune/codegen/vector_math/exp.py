@@ -56,7 +56,7 @@ def exp(a: Arithmetic, x: str) -> str:
 
 
 def power_of_two(a: Arithmetic, biased: str) -> str:
-    """2^n: the low bits of the rounded number moved to the place of the exponent."""
+    """2^n: the low bits of the rounded number moved to the position of the exponent."""
     words = a.of("int32")
     bits = a.convert("bitcast", biased, "int32")
     return words.convert("bitcast", words.binary("shl", bits, words.number(23)), "float32")

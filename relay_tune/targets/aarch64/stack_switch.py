@@ -8,13 +8,13 @@ _PAIRS = ("x19, x20", "x21, x22", "x23, x24", "x25, x26", "x27, x28", "x29, x30"
 _FLOATS = ("d8, d9", "d10, d11", "d12, d13", "d14, d15")
 _SAVED = tuple(enumerate((*_PAIRS, *_FLOATS)))
 _POP = (
-    *(f"ldp {pair}, [sp, #{16 * place}]" for place, pair in _SAVED),
+    *(f"ldp {pair}, [sp, #{16 * slot}]" for slot, pair in _SAVED),
     "add sp, sp, #160",
     "ret",
 )
 _ENTER = (
     "sub sp, sp, #160",
-    *(f"stp {pair}, [sp, #{16 * place}]" for place, pair in _SAVED),
+    *(f"stp {pair}, [sp, #{16 * slot}]" for slot, pair in _SAVED),
     "mov x9, sp",
     "str x9, [x0]",
     "ldr x9, [x0, #8]",

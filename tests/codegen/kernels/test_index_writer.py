@@ -52,8 +52,8 @@ def test_each_term_of_a_long_sum_is_read_a_few_times() -> None:
         environment = Counted({i: Affine({"%a": 1})})
         tensor = input_tensor("x", (1000,), "float32")
         total: Scalar = i // 7
-        for place in range(1, count):
-            total = total + i // (7 + place)
+        for term in range(1, count):
+            total = total + i // (7 + term)
         offset = index_writer_of(environment).flat_offset(tensor, (total,))
         assert offset == Affine({"%q": count})
         asked.append(environment.asked)

@@ -17,8 +17,8 @@ ROWS, COLUMNS = 3, 8
 def long_sum(x: Buffer, at: Scalar) -> Scalar:
     """An expression of enough nodes."""
     total: Scalar = x[at]
-    for place in range(1, 6):
-        total = total * 0.5 + x[at + 16 * place]
+    for row in range(1, 6):
+        total = total * 0.5 + x[at + 16 * row]
     return total
 
 

@@ -220,10 +220,10 @@ def test_vectors_are_stored_at_any_stride(stride, active):
 
 def test_vectors_are_scattered_in_order():
     lane, x, y = Axis("lane", 6), argument("x", 6), argument("y", 9)
-    places = argument("places", 6, "int64")
-    body = loop(lane, Store(y, (places[lane],), x[lane]), kind=VECTOR)
+    indices = argument("places", 6, "int64")
+    body = loop(lane, Store(y, (indices[lane],), x[lane]), kind=VECTOR)
     where = np.array([8, 0, 3, 3, 0, 1])
-    found = check(body, {x: ramp(6), y: zeros(9), places: where})
+    found = check(body, {x: ramp(6), y: zeros(9), indices: where})
     np.testing.assert_array_equal(found[y], [5, 6, 0, 4, 0, 0, 0, 0, 1])
 
 

@@ -27,8 +27,8 @@ def transposing(rows: int, columns: int, dtype: str = "float32", *, loads: bool)
     size = rows * columns
     x, y = argument("x", size, dtype), argument("y", size, dtype)
     contiguous, scattered = i * columns + j, j * rows + i
-    places = (contiguous, scattered) if loads else (scattered, contiguous)
-    store = Store(y, (places[0],), x[places[1]])
+    offsets = (contiguous, scattered) if loads else (scattered, contiguous)
+    store = Store(y, (offsets[0],), x[offsets[1]])
     return x, y, loop(i, loop(j, store, kind=VECTOR), kind=UNROLLED)
 
 

@@ -83,8 +83,8 @@ def test_loads_at_loaded_places(index_type):
         j,
         vectors(Axis("i", 11), 8, lambda i: Store(y, (i, j), table[cast(where[i], "int64"), j])),
     )
-    places = (np.arange(11) * 3 % 5).astype(index_type)
-    arrays = {table: data(15, "float32").reshape(5, 3), where: places, y: np.zeros((11, 3), "f4")}
+    indices = (np.arange(11) * 3 % 5).astype(index_type)
+    arrays = {table: data(15, "float32").reshape(5, 3), where: indices, y: np.zeros((11, 3), "f4")}
     check(body, arrays)
 
 
@@ -140,21 +140,21 @@ def test_loads_that_do_not_count_are_not_performed(guard, lanes):
 
     body = loop(j, vectors(i, lanes, write) if lanes else loop(i, write(i)))
     flags = np.where(np.arange(13) % 3 == 1, -1.0, np.arange(13)).astype("float32")
-    places = np.array([0, -7, 4, 1, -10000, 2, 3, 0, -1, 4, 4, 1, -5])
-    check(body, {X: data(5, "float32"), FLAGS: flags, PLACES: places, y: np.zeros((3, 13), "f4")})
+    indices = np.array([0, -7, 4, 1, -10000, 2, 3, 0, -1, 4, 4, 1, -5])
+    check(body, {X: data(5, "float32"), FLAGS: flags, PLACES: indices, y: np.zeros((3, 13), "f4")})
 
 
 @pytest.mark.parametrize("lanes", [0, 8])
 def test_a_side_takes_what_the_condition_has_loaded(lanes):
     """The side needs no load under a mask (the condition's inverse here), nor a jump."""
-    x, places, y = argument("x", 7), argument("places", 13, "int64"), argument("y", 13)
+    x, indices, y = argument("x", 7), argument("places", 13, "int64"), argument("y", 13)
 
     def write(i: Scalar) -> Statement:
-        element = x[places[i]]
+        element = x[indices[i]]
         return Store(y, (i,), select(binary("gt", element, 0.0), element, element * 2.0))
 
     body = vectors(Axis("i", 13), lanes, write) if lanes else loop(i := Axis("i", 13), write(i))
-    arrays = {x: data(7, "float32"), places: np.arange(13) * 3 % 7, y: np.zeros(13, "f4")}
+    arrays = {x: data(7, "float32"), indices: np.arange(13) * 3 % 7, y: np.zeros(13, "f4")}
     check(body, arrays)
     parameters = touched_tensors(body)
     text = module_text([Kernel("kernel", parameters, parameters, body)], BASELINE)
@@ -186,7 +186,7 @@ def test_reductions_along_the_lanes(operation, dtype, lanes):
 def test_rows_are_reduced_to_the_lanes_of_a_vector(count, lanes, dtype):
     row, lane = Axis("row", count), Axis("lane", lanes)
     x, y = argument("x", (count, lanes), dtype), argument("y", count, dtype)
-    rows = tuple(x[number(place), lane] for place in range(count))
+    rows = tuple(x[number(row_index), lane] for row_index in range(count))
     store = Store(y, (row,), LaneReduce("sum", lane, rows, dtype=dtype))
     values = data(count * lanes, dtype).reshape(count, lanes)
     arrays = {x: values, y: np.zeros(count, numpy_dtype(dtype))}

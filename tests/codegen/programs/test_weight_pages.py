@@ -31,7 +31,7 @@ needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is
 
 @cache
 def product(rows: int) -> Model:
-    """A product of one row and weights, each of whose rows has its own number in all places."""
+    """A product of one row and weights, each of whose rows has its own number in all columns."""
     dense = find_operator("nn.dense")
     assert dense is not None
     numbers = np.arange(rows, dtype="f").reshape(rows, 1).repeat(COLUMNS, axis=1)
