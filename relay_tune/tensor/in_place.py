@@ -82,7 +82,7 @@ class _Scope:
             self if axis_affine(form) is None else replace(self, forms={**self.forms, axis: form})
         )
 
-    def place(self, tensor: Tensor, indices: Sequence[Scalar]) -> Affine | None:
+    def offset(self, tensor: Tensor, indices: Sequence[Scalar]) -> Affine | None:
         """The offset of an element, over the axes of loops."""
         return flat_form(tensor.shape, [substitute(index, self.forms) for index in indices])
 
@@ -154,11 +154,11 @@ class _Tensors:
         """Whether a store loads of both tensors nothing but the element of one that it stores."""
         if any(isinstance(part, LaneReduce) for part in sub_expressions(store.value)):
             return False
-        position = scope.place(store.buffer, store.indices)
+        position = scope.offset(store.buffer, store.indices)
         if position is None or any(self._is_loaded(index) for index in store.indices):
             return False
         return all(
-            load.tensor is self._read and scope.place(load.tensor, load.indices) == position
+            load.tensor is self._read and scope.offset(load.tensor, load.indices) == position
             for load in loads(store.value)
             if load.tensor in (self._read, self._written)
         )

@@ -14,7 +14,7 @@ MOST_SKIPPED = 4
 
 
 def pieces(count: int, most: int) -> Iterator[tuple[int, int]]:
-    """(begin, size) of pieces of `count` places: powers of two up to `most`, the largest first."""
+    """(begin, size) of pieces of `count` elements: powers of two up to `most`, largest first."""
     begin, size = 0, most
     while begin < count:
         while size > count - begin:

@@ -5,7 +5,7 @@
 The channels of a group in a grouped convolution are read so, and those of a depthwise convolution
 with several outputs for each channel.
 
-    x[i, h // 2, w // 2, c]           is the place of (i, h / 2, w / 2, c), but for steps
+    x[i, h // 2, w // 2, c]           is the offset of (i, h / 2, w / 2, c), but for steps
 
 Results of tiles of an image whose size is no whole number of tiles read so.
 
@@ -100,7 +100,7 @@ def _divisions(index: Scalar) -> tuple[Affine, list[Repeated]]:
 
 
 def counted_form(index: Scalar) -> Affine | None:
-    """The form of an index within a row, where an axis counts the places of several rows.
+    """The form of an index within a row, where an axis counts the positions of several rows.
 
     What is counted may be under a minimum, which is left out, as if it changed nothing. None of an
     index without a count or a minimum.

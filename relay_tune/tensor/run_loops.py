@@ -74,10 +74,10 @@ class _Machine:
                 dtype = numpy_dtype(self._pattern.result)
                 self._registers[statement.register] = np.zeros(shape, dtype)
             case MatrixLoad():
-                positions = self._row_places(statement)
+                positions = self._row_offsets(statement)
                 self._registers[statement.register] = self._flat(statement)[positions]
             case MatrixStore():
-                self._flat(statement)[self._row_places(statement)] = self._registers[
+                self._flat(statement)[self._row_offsets(statement)] = self._registers[
                     statement.register
                 ]
             case MatrixMultiply():
@@ -86,13 +86,13 @@ class _Machine:
     def _flat(self, node: MatrixLoad | MatrixStore) -> Array:
         return self._buffers[node.buffer].reshape(-1)
 
-    def _row_places(self, node: MatrixLoad | MatrixStore) -> Array:
-        """The flat places of a register's elements, (rows, elements of a row)."""
+    def _row_offsets(self, node: MatrixLoad | MatrixStore) -> Array:
+        """The flat offsets of a register's elements, (rows, elements of a row)."""
         array = self._buffers[node.buffer]
         use = "written" if isinstance(node, MatrixStore) else "read"
         side = node.side if isinstance(node, MatrixLoad) else None
         width = self._held.length(node.register, side)
-        start = int(np.ravel_multi_index(self._place(node, use), array.shape))
+        start = int(np.ravel_multi_index(self._position(node, use), array.shape))
         rows = np.arange(self._held.rows[node.register])[:, None] * node.stride
         found: Array = start + rows + np.arange(width)
         if found.min() < 0 or found.max() >= array.size:
@@ -119,9 +119,9 @@ class _Machine:
             self.run(loop.body)
 
     def _store(self, store: Store) -> None:
-        self._buffers[store.buffer][self._place(store, "written")] = self._value(store.value)
+        self._buffers[store.buffer][self._position(store, "written")] = self._value(store.value)
 
-    def _place(self, node: Store | MatrixLoad | MatrixStore, use: str) -> tuple[int, ...]:
+    def _position(self, node: Store | MatrixLoad | MatrixStore, use: str) -> tuple[int, ...]:
         """Where a statement begins in its buffer. Raises IndexError if that is outside."""
         position = tuple(int(self._value(index)) for index in node.indices)
         shape = self._buffers[node.buffer].shape

@@ -69,7 +69,7 @@ def scalar_value(root: Scalar, axes: Mapping[Axis, Array], arrays: Mapping[Tenso
 
 
 def values_over(root: Scalar, axes: Sequence[Axis], arrays: Mapping[Tensor, Array]) -> Array:
-    """The value of `root` at all places of `axes`, of the shape of their extents.
+    """The value of `root` at all points of `axes`, of the shape of their extents.
 
     It may be a view of one of the arrays.
     """
@@ -84,19 +84,19 @@ def values_over(root: Scalar, axes: Sequence[Axis], arrays: Mapping[Tensor, Arra
 def _view(root: Scalar, axes: Sequence[Axis], arrays: Mapping[Tensor, Array]) -> Array | None:
     """The array that a load reads, its dimensions in the order of `axes`, where it reads all.
 
-    Of a dimension with a number for an index that is one place.
+    Of a dimension with a number for an index that is one position.
     """
     if not isinstance(root, Load):
         return None
     array = arrays[root.tensor]
-    places: list[int | slice] = []
+    subscripts: list[int | slice] = []
     for index, size in zip(root.indices, array.shape, strict=True):
-        is_place = isinstance(index, Literal) and index.value in range(size)
-        if not (isinstance(index, Axis) or is_place):
+        is_number = isinstance(index, Literal) and index.value in range(size)
+        if not (isinstance(index, Axis) or is_number):
             return None
-        places.append(int(index.value) if isinstance(index, Literal) else slice(None))
+        subscripts.append(int(index.value) if isinstance(index, Literal) else slice(None))
     indices = [index for index in root.indices if isinstance(index, Axis)]
-    array = array[tuple(places)]
+    array = array[tuple(subscripts)]
     positions = {index: position for position, index in enumerate(indices)}
     reads_all = len(positions) == array.ndim and array.shape == tuple(a.extent for a in indices)
     used = [positions[axis] for axis in axes if axis in positions]
@@ -112,7 +112,7 @@ def _view(root: Scalar, axes: Sequence[Axis], arrays: Mapping[Tensor, Array]) ->
 def _visit(
     root: Scalar, mask: Mask, known: dict[Scalar, Array], arrays: Mapping[Tensor, Array]
 ) -> Visit:
-    """The value of `root`; `known` are those that are used in the same places."""
+    """The value of `root`; `known` are those that are used at the same points."""
     for node in _nodes_beside_selects(root):
         if node in known:
             continue
@@ -131,7 +131,7 @@ def _visit(
 
 @remembered(REMEMBERED)
 def _nodes_beside_selects(root: Scalar) -> tuple[Scalar, ...]:
-    """Each node once, operands first; without those of selects, which count in some places only."""
+    """Each node once, operands first; without those of selects, which count at some points only."""
     seen: set[Scalar] = set()
     found: list[Scalar] = []
     stack: list[Scalar | None] = [root]

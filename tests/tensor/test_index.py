@@ -39,8 +39,8 @@ def values(root: Scalar, axes: tuple[Axis, ...] = AXES) -> np.ndarray:
     """The expression at every point of the axes."""
     shape = tuple(axis.extent for axis in axes)
     grid = {
-        axis: np.arange(axis.extent).reshape((-1,) + (1,) * (len(axes) - place - 1))
-        for place, axis in enumerate(axes)
+        axis: np.arange(axis.extent).reshape((-1,) + (1,) * (len(axes) - dimension - 1))
+        for dimension, axis in enumerate(axes)
     }
     return np.broadcast_to(scalar_value(root, grid, {}), shape)
 
@@ -212,7 +212,7 @@ def test_a_long_sum_is_read_once_for_its_form(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(index, "axis_affine", counted)
     total: Scalar = i // 7
-    for place in range(1, 40):
-        total = total + i // (7 + place)
+    for term in range(1, 40):
+        total = total + i // (7 + term)
     assert simplify(total) is total
     assert sum(read) <= 3 * len(sub_expressions(total))

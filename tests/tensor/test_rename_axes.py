@@ -29,7 +29,7 @@ def over(axis: Axis, begin: Scalar, end: int, body: Statement) -> Statement:
 
 
 def program(outer: Axis) -> Statement:
-    """Every kind of statement, with `outer` in each place where an expression may stand."""
+    """Every kind of statement, with `outer` in each position where an expression may stand."""
     inner, named = Axis("inner", 8), Axis("named", 8)
     cell = Buffer(name="cell", shape=(1,), dtype="int64", scope=BufferScope.LOCAL)
     zero = index_value(0)

@@ -34,16 +34,16 @@ def test_others_are_none(index):
 
 
 def test_places_of_several_rows_are_counted_along_a_row():
-    place = binary("min", O * 2 + 1, 31)
-    row, column = place // 8, place % 8
+    position = binary("min", O * 2 + 1, 31)
+    row, column = position // 8, position % 8
     assert counted_form(row * 40 + column * 5 + I) == Affine({O: 10, I: 1}, 5)
     assert counted_form(row // 3) == Affine({})
     assert counted_form(row % 3 + column - I) == Affine({O: 2, I: -1}, 1)
 
 
 def test_places_of_several_phases_are_counted_on_average():
-    place = binary("min", O * 2 + 1, 31)
-    row, column = place // 8, place % 8
+    position = binary("min", O * 2 + 1, 31)
+    row, column = position // 8, position % 8
     along = column // 2 * 12 + column % 2
     assert counted_form(row // 2 * 80 + row % 2 * 40 + along + I) == Affine({O: 12, I: 1}, 6)
     assert counted_form(column // 2 * 3) is None

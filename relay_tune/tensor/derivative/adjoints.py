@@ -55,8 +55,8 @@ def adjoints(
 
 
 def _read(adjoint: Tensor) -> Contribution:
-    def element(places: Sequence[Scalar]) -> Scalar:
-        return cast(adjoint[tuple(places)], change_dtype(adjoint.dtype))
+    def element(indices: Sequence[Scalar]) -> Scalar:
+        return cast(adjoint[tuple(indices)], change_dtype(adjoint.dtype))
 
     return element
 

@@ -1,7 +1,7 @@
-"""The adjoint of a tensor from one place that reads it, as a gather where indices are affine.
+"""The adjoint of a tensor from one load of it, as a gather where indices are affine.
 
-An element of the tensor collects the adjoints of all points that read it. Points that its place
-determines are read directly, others are summed over first:
+An element of the tensor collects the adjoints of all points that read it. Points that its
+indices determine are read directly, others are summed over first:
 
     y[i, j] = sum over k of a[i, k] * b[k, j]
     adjoint of a at (i, k): sum over j of d[i, j] * b[k, j]
@@ -60,7 +60,7 @@ def contribution(axes: Sequence[Axis], load: Load, values: Guarded) -> Contribut
     inverse = inverted(load.tensor, reading)
     if inverse is None or _sums_of(inverse) > MOST_SUMS:
         total = scattered(f"{load.tensor.name}_sums", load.tensor.shape, axes, load.indices, values)
-        return lambda places: total[tuple(places)]
+        return lambda indices: total[tuple(indices)]
     if not inverse.free and all(isinstance(each, Digits) for each in inverse.dimensions):
         return _direct(inverse, reading.value)
     return _gathered(load.tensor, inverse, reading.value)
@@ -72,13 +72,13 @@ def _sums_of(inverse: Inverse) -> int:
 
 
 def _solved(
-    inverse: Inverse, places: Sequence[Scalar]
+    inverse: Inverse, indices: Sequence[Scalar]
 ) -> tuple[dict[Axis, Scalar], list[list[Scalar]], list[Scalar]]:
     """For an element: the values of axes, those of each dimension, and what has to hold."""
     values: dict[Axis, Scalar] = {}
     conditions: list[Scalar] = []
-    coordinates: list[list[Scalar]] = [[] for _ in places]
-    pairs = list(enumerate(zip(inverse.dimensions, places, strict=True)))
+    coordinates: list[list[Scalar]] = [[] for _ in indices]
+    pairs = list(enumerate(zip(inverse.dimensions, indices, strict=True)))
     pairs.sort(key=lambda pair: len(_start_terms(pair[1][0])))
     for number, (dimension, position) in pairs:
         if isinstance(dimension, Digits):
@@ -103,8 +103,8 @@ def _where(conditions: Sequence[Scalar], value: Scalar) -> Scalar:
 def _direct(inverse: Inverse, value: Scalar) -> Contribution:
     """Each element is read by one point at most."""
 
-    def element(places: Sequence[Scalar]) -> Scalar:
-        values, _, conditions = _solved(inverse, places)
+    def element(indices: Sequence[Scalar]) -> Scalar:
+        values, _, conditions = _solved(inverse, indices)
         return _where(conditions, simplify(value, values))
 
     return element
@@ -143,9 +143,9 @@ def _gathered(target: Tensor, inverse: Inverse, value: Scalar) -> Contribution:
         part = _written_out(each, body) if are_short else _stored(target, each, body)
         parts.setdefault(each.phases, []).append(part)
 
-    def element(places: Sequence[Scalar]) -> Scalar:
-        _, coordinates, conditions = _solved(inverse, places)
-        joined = _joined(target, inverse, parts, places, coordinates, value.dtype)
+    def element(indices: Sequence[Scalar]) -> Scalar:
+        _, coordinates, conditions = _solved(inverse, indices)
+        joined = _joined(target, inverse, parts, indices, coordinates, value.dtype)
         return _where(conditions, joined)
 
     return element
@@ -174,16 +174,13 @@ def _written_out(each: _Sum, body: Scalar) -> _Part:
     """A sum as its terms, one behind the other, in the order of the loops."""
     points = product(*(range(axis.extent) for axis in each.reduced))
     named = [
-        {
-            axis: expression_of(constant(place))
-            for axis, place in zip(each.reduced, point, strict=True)
-        }
+        {axis: expression_of(constant(tap)) for axis, tap in zip(each.reduced, point, strict=True)}
         for point in points
     ]
 
     def element(indices: Sequence[Scalar]) -> Scalar:
-        places = dict(zip(each.all_axes, indices, strict=True))
-        terms = [simplify(body, {**places, **taps}) for taps in named]
+        known = dict(zip(each.all_axes, indices, strict=True))
+        terms = [simplify(body, {**known, **taps}) for taps in named]
         return fold(lambda left, right: left + right, terms)
 
     return element
@@ -245,7 +242,7 @@ def _joined(
     target: Tensor,
     inverse: Inverse,
     parts: Mapping[tuple[int, ...], Sequence[_Part]],
-    places: Sequence[Scalar],
+    position: Sequence[Scalar],
     coordinates: Sequence[Sequence[Scalar]],
     dtype: str,
 ) -> Scalar:
@@ -260,11 +257,11 @@ def _joined(
         found: list[Scalar] = []
         for number, dimension in enumerate(inverse.dimensions):
             if isinstance(dimension, Windows):
-                found.append(binary("floordiv", places[number], dimension.period))
+                found.append(binary("floordiv", position[number], dimension.period))
             elif coordinates[number]:
                 found += coordinates[number]
             elif target.shape[number] == 1:
-                found.append(places[number])
+                found.append(position[number])
         return tuple(found)
 
     def chosen(phases: tuple[int, ...]) -> Scalar:
@@ -275,7 +272,7 @@ def _joined(
         number, dimension = windows[len(phases)]
         value = chosen((*phases, dimension.period - 1))
         for phase in reversed(range(dimension.period - 1)):
-            rest = binary("floormod", places[number], dimension.period)
+            rest = binary("floormod", position[number], dimension.period)
             value = select(binary("eq", rest, phase), chosen((*phases, phase)), value)
         return value
 
@@ -285,8 +282,8 @@ def _joined(
 def as_tensor(name: str, shape: Sequence[int], dtype: str, parts: Sequence[Contribution]) -> Tensor:
     """The tensor of the sums of contributions; one of them itself where nothing else is done."""
 
-    def element(*places: Scalar) -> Scalar:
-        found = [part(places) for part in parts]
+    def element(*indices: Scalar) -> Scalar:
+        found = [part(indices) for part in parts]
         return fold(lambda a, b: a + b, found) if found else literal(0.0, dtype)
 
     tensor = compute(name, shape, element)

@@ -1,8 +1,8 @@
-"""Inverting affine indices: which points read an element, as a function of the element's place.
+"""Inverting affine indices: which points read an element, as a function of its indices.
 
-    places of the element        read by                      points
+    index of the element         read by                      points
     t = 8 * i + j, j < 8         digits of a number           i = t // 8, j = t % 8
-    t = 3                        a fixed place                all points, if t is 3
+    t = 3                        a fixed index                all points, if t is 3
     t = i + k                    windows, one a step          i = t - k, for all k
     t = 2 * i + k                windows that step by two     i = (t - k) / 2, for k as even as t
 
@@ -118,7 +118,7 @@ def _residues(axis: Axis, factor: int, period: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Inverse:
-    """How the points that read an element follow from its place.
+    """How the points that read an element follow from its indices.
 
     Attributes:
         dimensions: for each dimension its digits or windows.
@@ -255,14 +255,14 @@ def _unless_sure(conditions: Sequence[Scalar]) -> list[Scalar]:
 
 
 def phase_places(extent: int, phase: int, period: int) -> int:
-    """How many places of an axis have a phase."""
+    """How many positions of an axis have a phase."""
     return ceiling_quotient(extent - phase, period)
 
 
 def window_place(
     windows: Windows, phase: int, place: Affine, taps: Mapping[Axis, tuple[int, int, Affine]]
 ) -> Affine:
-    """The window that reads place `period * place + phase` with taps (residue, distance, axis)."""
+    """The window that reads index `period * place + phase` with taps (residue, distance, axis)."""
     sign = 1 if windows.step > 0 else -1
     total = phase - windows.start
     form = place.scale(sign)

@@ -36,8 +36,8 @@ def other_factors(tensor: Computed) -> Load:
 def _factors(tensor: Computed, reduction: Reduce, count: int) -> Tensor:
     """The factors along a last axis whose size is a power of two, filled up with ones."""
 
-    def factor(*places: Scalar) -> Scalar:
-        *outer, number = places
+    def factor(*indices: Scalar) -> Scalar:
+        *outer, number = indices
         named = dict(zip(tensor.axes, outer, strict=True))
         stride = count
         for axis in reduction.axes:
@@ -46,8 +46,8 @@ def _factors(tensor: Computed, reduction: Reduce, count: int) -> Tensor:
             named[axis] = digit if axis is reduction.axes[0] else digit % axis.extent
         return substitute(reduction.body, named)
 
-    def element(*places: Scalar) -> Scalar:
-        return select(binary("lt", places[-1], count), listed[places], 1.0)
+    def element(*indices: Scalar) -> Scalar:
+        return select(binary("lt", indices[-1], count), listed[indices], 1.0)
 
     listed = compute("factors", (*tensor.shape, count), factor)
     size = 1 << max(count - 1, 0).bit_length()
@@ -66,16 +66,16 @@ def _others(factors: Tensor) -> Tensor:
 
 
 def _pairs(level: Tensor) -> Tensor:
-    def element(*places: Scalar) -> Scalar:
-        *outer, number = places
+    def element(*indices: Scalar) -> Scalar:
+        *outer, number = indices
         return level[(*outer, number * 2)] * level[(*outer, number * 2 + 1)]
 
     return compute("pairs", (*level.shape[:-1], level.shape[-1] // 2), element)
 
 
 def _handed_down(level: Tensor, others: Tensor) -> Tensor:
-    def element(*places: Scalar) -> Scalar:
-        *outer, number = places
+    def element(*indices: Scalar) -> Scalar:
+        *outer, number = indices
         neighbour = number + 1 - binary("floormod", number, 2) * 2
         above = others[(*outer, binary("floordiv", number, 2))]
         return above * level[(*outer, neighbour)]

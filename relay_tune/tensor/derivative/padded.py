@@ -91,8 +91,8 @@ def _leaves(part: Windowed) -> bool:
     return any(not _is_inside(position, axis.extent) for axis, position in part.windows.items())
 
 
-def _is_inside(place: Scalar, extent: int) -> bool:
-    form = axis_affine(place)
+def _is_inside(position: Scalar, extent: int) -> bool:
+    form = axis_affine(position)
     if form is None:
         return False
     low, high = form.bounds(axis_range)
@@ -108,9 +108,9 @@ def _is_paddable(part: Windowed) -> bool:
     return all(any(_is_read_at(load, *window) for load in factors) for window in outside)
 
 
-def _is_read_at(load: Load, axis: Axis, place: Scalar) -> bool:
+def _is_read_at(load: Load, axis: Axis, position: Scalar) -> bool:
     """Whether a load leaves its tensor where a window lies outside."""
-    wanted = axis_affine(place)
+    wanted = axis_affine(position)
     return any(
         size == axis.extent and axis_affine(index) == wanted
         for index, size in zip(load.indices, load.tensor.shape, strict=True)

@@ -118,11 +118,11 @@ def _winner(tensor: Computed, reduction: Reduce) -> Tensor:
     count = prod(axis.extent for axis in reduction.axes)
     dtype = "int32" if surely_less(count, _INT32_COUNT) else INDEX
 
-    def element(*places: Scalar) -> Scalar:
+    def element(*indices: Scalar) -> Scalar:
         fresh = [Axis(axis.name, axis.extent) for axis in reduction.axes]
-        named = dict(zip(tensor.axes + reduction.axes, (*places, *fresh), strict=True))
+        named = dict(zip(tensor.axes + reduction.axes, (*indices, *fresh), strict=True))
         value = substitute(reduction.body, named)
-        found = binary("eq", value, tensor[places])
+        found = binary("eq", value, tensor[indices])
         number = select(found, _number(fresh, dtype), literal(count, dtype))
         return reduce("min", fresh, number)
 

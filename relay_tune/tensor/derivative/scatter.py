@@ -1,4 +1,4 @@
-"""Sums of values at places that only the elements of other tensors say: a loop nest.
+"""Sums of values at indices that only the elements of other tensors say: a loop nest.
 
     total[index[i], j] += value[i, j]        for all i, then all j
 
@@ -35,7 +35,7 @@ def scattered(
     places: Sequence[Scalar],
     values: Guarded,
 ) -> Scattered:
-    """The tensor of sums of guarded values at places, of the shape of the target."""
+    """The tensor of sums of guarded values at indices, of the shape of the target."""
     entries = tuple(values.items())
     dtype = entries[0][1].dtype
     roots = [*places, *(value for _, value in entries)]
@@ -85,7 +85,7 @@ def _renamed(buffers: dict[Tensor, Buffer], loops: dict[Axis, Axis]) -> Callable
 def _add(
     builder: LoopBuilder,
     target: Buffer,
-    places: Sequence[Scalar],
+    indices: Sequence[Scalar],
     guard: Guard,
     value: Scalar,
     named: Callable[[Scalar], Scalar],
@@ -94,4 +94,4 @@ def _add(
         for condition, wanted in guard:
             holds = named(condition)
             stack.enter_context(builder.when(holds if wanted else unary("not", holds)))
-        builder.store(target, places, target[tuple(places)] + named(value))
+        builder.store(target, indices, target[tuple(indices)] + named(value))

@@ -56,9 +56,9 @@ def _tangent(tensor: Tensor, changes: Mapping[Tensor, Tensor]) -> Tensor | None:
 def _computed(tensor: Computed, points: Points, change: Scalar) -> Tensor:
     summed = tensor.body.axes if isinstance(tensor.body, Reduce) else ()
 
-    def element(*places: Scalar) -> Scalar:
+    def element(*indices: Scalar) -> Scalar:
         fresh = [Axis(axis.name, axis.extent) for axis in summed]
-        named = dict(zip(tensor.axes + summed, (*places, *fresh), strict=True))
+        named = dict(zip(tensor.axes + summed, (*indices, *fresh), strict=True))
         return reduce("sum", fresh, simplify(points.weighed(change), named))
 
     return compute(f"{tensor.name}_tangent", tensor.shape, element)
