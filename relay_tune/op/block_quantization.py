@@ -60,7 +60,7 @@ def _computation(attributes: DequantizeBlocksAttributes, inputs: Any, types: Any
 
 
 def _number_of(data: Tensor, bits: int) -> Callable[[Sequence[Scalar], Scalar], Scalar]:
-    """The number at a place of the last axis of some data, as int32.
+    """The number at a position of the last axis of some data, as int32.
 
     One with a sign is moved to the highest bits of its word and back, which gives it its sign.
     """

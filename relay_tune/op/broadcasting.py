@@ -83,11 +83,11 @@ def _broadcast_like_reference(attributes: Attributes, data: Array, like: Array) 
 def _tile(attributes: TileAttributes, inputs: Any, types: Any) -> list[Any]:
     (data,) = inputs
 
-    def place(*output: Scalar) -> list[Scalar]:
+    def source_indices(*output: Scalar) -> list[Scalar]:
         axes = output[len(output) - data.rank :]
         return [binary("floormod", axis, n) for axis, n in zip(axes, data.shape, strict=True)]
 
-    return [moved("tile", types[0], data, place)]
+    return [moved("tile", types[0], data, source_indices)]
 
 
 def _tile_reference(attributes: TileAttributes, data: Array) -> Array:
@@ -100,11 +100,11 @@ def _repeat(attributes: RepeatAttributes, inputs: Any, types: Any) -> list[Any]:
         data = reshaped_tensor("flatten", data, (prod(data.shape),))
     repeated = (attributes.axis or 0) % data.rank
 
-    def place(*output: Scalar) -> list[Scalar]:
+    def source_indices(*output: Scalar) -> list[Scalar]:
         quotient = binary("floordiv", output[repeated], attributes.repeats)
         return [quotient if n == repeated else axis for n, axis in enumerate(output)]
 
-    return [moved("repeat", types[0], data, place)]
+    return [moved("repeat", types[0], data, source_indices)]
 
 
 def _repeat_reference(attributes: RepeatAttributes, data: Array) -> Array:

@@ -137,9 +137,9 @@ def _arange(attributes: ArangeAttributes, inputs: Any, types: Any) -> list[Any]:
     dtype = types[0].dtype
     work = _arange_dtype(attributes)
 
-    def element(place: Scalar) -> Scalar:
+    def element(index: Scalar) -> Scalar:
         step, start = number(attributes.step, work), number(attributes.start, work)
-        return cast(cast(place, work) * step + start, dtype)
+        return cast(cast(index, work) * step + start, dtype)
 
     return [compute("arange", integer_shape(types[0]), element)]
 

@@ -80,8 +80,8 @@ def arange_elements(attributes: Any, inputs: Any, types: Any) -> list[Computed]:
     wide = "float64" if is_float(inputs[0].dtype) else INDEX
     start, _, step = (cast(scalar[()], wide) for scalar in inputs)
 
-    def element(place: Scalar) -> Scalar:
-        return cast(start + cast(place, wide) * step, type_.dtype)
+    def element(index: Scalar) -> Scalar:
+        return cast(start + cast(index, wide) * step, type_.dtype)
 
     return [compute("arange", integer_shape(type_), element)]
 

@@ -24,7 +24,7 @@ element is kept for a while: 9, 20, 23; 1430.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Heap:
-    """The local buffers: the heap, the element that looks for its place, and where it looks."""
+    """The local buffers: the heap, the element that looks for its position, and where it looks."""
 
     keys: Buffer
     places: Buffer
@@ -79,7 +79,7 @@ def heap_buffers(builder: LoopBuilder, kept: int, dtype: str) -> Heap:
 
 
 def element_at(heap: Heap, place: Scalar) -> tuple[Scalar, Scalar]:
-    """The key at a place of the heap, and where it stood in the row."""
+    """The key at a position of the heap, and where it stood in the row."""
     return heap.keys[place], heap.places[place]
 
 
@@ -91,7 +91,7 @@ def sift(
     size: Scalar | int,
     ascending: bool,
 ) -> None:
-    """Put an element into a hole of the heap's first `size` places, or below it."""
+    """Put an element into a hole of the heap's first `size` slots, or below it."""
     builder.store(heap.key, (), element[0])
     builder.store(heap.place, (), element[1])
     builder.store(heap.hole, (), hole)

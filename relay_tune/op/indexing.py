@@ -91,12 +91,12 @@ def _take(attributes: TakeAttributes, inputs: Any, types: Any) -> list[Any]:
         axis = attributes.axis % data.rank
     extra = indices.rank - batch
 
-    def place(*output: Scalar) -> list[Scalar]:
+    def source_indices(*output: Scalar) -> list[Scalar]:
         index = load_at(indices, [*output[:batch], *output[axis : axis + extra]])
         position = _take_position(attributes.mode, index, data.shape[axis])
         return [*output[:axis], position, *output[axis + extra :]]
 
-    return [moved("take", types[0], data, place)]
+    return [moved("take", types[0], data, source_indices)]
 
 
 def _positions(mode: str, indices: Array, size: int) -> Array:
@@ -135,12 +135,12 @@ def _gather(attributes: GatherAttributes, inputs: Any, types: Any) -> list[Any]:
     data, indices = inputs
     axis = attributes.axis % data.rank
 
-    def place(*output: Scalar) -> list[Scalar]:
+    def source_indices(*output: Scalar) -> list[Scalar]:
         size = data.shape[axis]
         position = index_inside(load_at(indices, output), size)
         return [*output[:axis], position, *output[axis + 1 :]]
 
-    return [moved("gather", types[0], data, place)]
+    return [moved("gather", types[0], data, source_indices)]
 
 
 def _gather_reference(attributes: GatherAttributes, data: Array, indices: Array) -> Array:
@@ -155,7 +155,7 @@ def _gather_nd(attributes: GatherNdAttributes, inputs: Any, types: Any) -> list[
     data, indices = inputs
     batch = attributes.batch_dims
 
-    def place(*output: Scalar) -> list[Scalar]:
+    def source_indices(*output: Scalar) -> list[Scalar]:
         positions = output[: indices.rank - 1]
         coordinates = [
             index_inside(indices[(n, *positions)], size)
@@ -163,7 +163,7 @@ def _gather_nd(attributes: GatherNdAttributes, inputs: Any, types: Any) -> list[
         ]
         return [*output[:batch], *coordinates, *output[indices.rank - 1 :]]
 
-    return [moved("gather_nd", types[0], data, place)]
+    return [moved("gather_nd", types[0], data, source_indices)]
 
 
 def _gather_nd_reference(attributes: GatherNdAttributes, data: Array, indices: Array) -> Array:
@@ -182,14 +182,14 @@ def _advanced_index(attributes: Any, inputs: Any, types: Any) -> list[Any]:
     ((data, *indices),) = inputs
     rank = max(index.rank for index in indices)
 
-    def place(*output: Scalar) -> list[Scalar]:
+    def source_indices(*output: Scalar) -> list[Scalar]:
         chosen = [
             index_inside(broadcast_load(index, output[:rank]), size)
             for index, size in zip(indices, data.shape, strict=False)
         ]
         return [*chosen, *output[rank:]]
 
-    return [moved("adv_index", types[0], data, place)]
+    return [moved("adv_index", types[0], data, source_indices)]
 
 
 def _advanced_index_reference(attributes: Attributes, inputs: tuple[Array, ...]) -> Array:

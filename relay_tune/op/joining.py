@@ -36,7 +36,7 @@ class StackAttributes(Attributes):
     """Attributes of stack.
 
     Attributes:
-        axis: the place of the new axis in the result.
+        axis: the position of the new axis in the result.
     """
 
     axis: int = 0
@@ -103,14 +103,14 @@ def _stack(attributes: StackAttributes, inputs: Any, types: Any) -> list[Any]:
     return [compute("stack", integer_shape(types[0]), element)]
 
 
-def _chosen(place: Scalar, rest: Sequence[Scalar], tensors: Sequence[Tensor], first: int) -> Scalar:
-    """The element at `rest` of the tensor number `place - first`, found by bisection."""
+def _chosen(index: Scalar, rest: Sequence[Scalar], tensors: Sequence[Tensor], first: int) -> Scalar:
+    """The element at `rest` of the tensor number `index - first`, found by bisection."""
     if len(tensors) == 1:
         return load_at(tensors[0], rest)
     middle = len(tensors) // 2
-    before = _chosen(place, rest, tensors[:middle], first)
-    after = _chosen(place, rest, tensors[middle:], first + middle)
-    return select(binary("lt", place, first + middle), before, after)
+    before = _chosen(index, rest, tensors[:middle], first)
+    after = _chosen(index, rest, tensors[middle:], first + middle)
+    return select(binary("lt", index, first + middle), before, after)
 
 
 def _stack_reference(attributes: StackAttributes, arrays: tuple[Array, ...]) -> Array:
@@ -123,12 +123,12 @@ def _split(attributes: SplitAttributes, inputs: Any, types: Any) -> list[Any]:
     offset = 0
     parts = []
     for type_ in types:
-        parts.append(moved("split", type_, data, partial(_offset_place, axis, offset)))
+        parts.append(moved("split", type_, data, partial(_offset_indices, axis, offset)))
         offset += integer_shape(type_)[axis]
     return parts
 
 
-def _offset_place(axis: int, offset: int, *output: Scalar) -> list[Scalar]:
+def _offset_indices(axis: int, offset: int, *output: Scalar) -> list[Scalar]:
     return [index + offset if n == axis else index for n, index in enumerate(output)]
 
 

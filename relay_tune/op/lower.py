@@ -200,10 +200,10 @@ class _Lowering:
         arguments = [self.run(argument) for argument in call.arguments]
         listed = call.callee.sizes(call.attributes, arguments, ())
 
-        def element(place: Scalar) -> Scalar:
+        def element(index: Scalar) -> Scalar:
             value: Scalar = listed[-1]
             for number in reversed(range(len(listed) - 1)):
-                value = select(binary("eq", place, number), listed[number], value)
+                value = select(binary("eq", index, number), listed[number], value)
             return value
 
         return compute("sizes", (len(listed),), element)

@@ -14,7 +14,7 @@ from relay_tune.tensor.tensor import ProcedureOutput
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Workspace:
-    """The local buffers: two rows of keys and of the places they came from, and counters."""
+    """The local buffers: two rows of keys and of the positions they came from, and counters."""
 
     keys: Buffer
     places: Buffer

@@ -29,16 +29,16 @@ class Row:
         return self.values.shape[self.axis]
 
     def element(self, place: Scalar) -> Scalar:
-        """The element at a place of the row."""
+        """The element at a position of the row."""
         return self.values[self._at(place)]
 
     def write(self, place: Scalar, element: Scalar, origin: Scalar) -> None:
-        """Write a result: the element, and the place where it stood."""
+        """Write a result: the element, and the position where it stood."""
         self.builder.store(self.found, self._at(place), element)
         self.builder.store(self.places, self._at(place), cast(origin, self.places.dtype))
 
-    def _at(self, place: Scalar) -> tuple[Scalar, ...]:
-        return (*self.outer[: self.axis], place, *self.outer[self.axis + 1 :])
+    def _at(self, position: Scalar) -> tuple[Scalar, ...]:
+        return (*self.outer[: self.axis], position, *self.outer[self.axis + 1 :])
 
 
 def ordered_rows(
@@ -55,13 +55,13 @@ def ordered_rows(
     """
     shape = (*data.shape[:axis], kept, *data.shape[axis + 1 :])
 
-    def write(builder: LoopBuilder, values: Buffer, found: Buffer, places: Buffer) -> None:
+    def write(builder: LoopBuilder, values: Buffer, found: Buffer, positions: Buffer) -> None:
         with ExitStack() as stack:
             outer = [
                 stack.enter_context(builder.loop(f"i{n}", extent if n != axis else 1))
                 for n, extent in enumerate(values.shape)
             ]
-            write_row(builder, Row(builder, values, found, places, outer, axis))
+            write_row(builder, Row(builder, values, found, positions, outer, axis))
 
     return procedure(name, [data], [(shape, data.dtype), (shape, index_dtype)], write)
 

@@ -25,7 +25,7 @@ class OneHotAttributes(Attributes):
 
     Attributes:
         depth: the size of the new axis.
-        axis: the place of the new axis in the result; -1: last.
+        axis: the position of the new axis in the result; -1: last.
         dtype: the element type of the result.
     """
 

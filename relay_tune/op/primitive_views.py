@@ -4,7 +4,7 @@ The attributes are written by fusion and read where memory is planned:
 
     ReshapeOnly=1       the argument with another shape
     ViewOffset=n        a piece of the argument's memory, from its element n on
-    JoinOnly=1          the arguments one after the other, so that each can be computed in its place
+    JoinOnly=1          the arguments one after the other, so that each can be computed in its slot
     IndexCheck=1        the first argument, after a check of indices (`relay_tune.op.index_check`)
     Again=1             the first argument, when the second one is known
 

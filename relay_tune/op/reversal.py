@@ -50,13 +50,13 @@ def _reverse(attributes: ReverseAttributes, inputs: Any, types: Any) -> list[Any
     (data,) = inputs
     axes = _axes(attributes, data.rank)
 
-    def place(*output: Scalar) -> list[Scalar]:
+    def source_indices(*output: Scalar) -> list[Scalar]:
         return [
             binary("sub", data.shape[n] - 1, index) if n in axes else index
             for n, index in enumerate(output)
         ]
 
-    return [moved("reverse", types[0], data, place)]
+    return [moved("reverse", types[0], data, source_indices)]
 
 
 def _reverse_reference(attributes: ReverseAttributes, data: Array) -> Array:
@@ -67,14 +67,14 @@ def _reverse_sequence(attributes: ReverseSequenceAttributes, inputs: Any, types:
     data, lengths = inputs
     seq_axis, batch_axis = attributes.seq_axis % data.rank, attributes.batch_axis % data.rank
 
-    def place(*output: Scalar) -> list[Scalar]:
+    def source_indices(*output: Scalar) -> list[Scalar]:
         index = output[seq_axis]
         given = cast(lengths[output[batch_axis]], INDEX)
         length = binary("min", given, data.shape[seq_axis])
         mirrored = select(binary("lt", index, length), length - 1 - index, index)
         return [mirrored if n == seq_axis else axis for n, axis in enumerate(output)]
 
-    return [moved("reverse_sequence", types[0], data, place)]
+    return [moved("reverse_sequence", types[0], data, source_indices)]
 
 
 def _reverse_sequence_reference(

@@ -73,17 +73,17 @@ class _Sums:
             self.builder.store(totals, (lane,), number(self.start, totals.dtype))
         steps = self.builder.loop("step", self.target.shape[axis])
         with steps as step, self.builder.vector("lane", _LANES) as lane:
-            place = (*outer[:axis], step, *outer[axis:], block * _LANES + lane)
-            self._next(totals, (lane,), place)
+            indices = (*outer[:axis], step, *outer[axis:], block * _LANES + lane)
+            self._next(totals, (lane,), indices)
 
-    def _next(self, totals: Buffer, at: tuple[Scalar, ...], place: tuple[Scalar, ...]) -> None:
+    def _next(self, totals: Buffer, at: tuple[Scalar, ...], indices: tuple[Scalar, ...]) -> None:
         """Join one more element with its sum."""
-        joined = binary(self.operation, totals[at], cast(self.source[place], totals.dtype))
+        joined = binary(self.operation, totals[at], cast(self.source[indices], totals.dtype))
         if self.exclusive:
-            self.builder.store(self.target, place, cast(totals[at], self.target.dtype))
+            self.builder.store(self.target, indices, cast(totals[at], self.target.dtype))
         self.builder.store(totals, at, joined)
         if not self.exclusive:
-            self.builder.store(self.target, place, cast(totals[at], self.target.dtype))
+            self.builder.store(self.target, indices, cast(totals[at], self.target.dtype))
 
 
 @contextmanager
@@ -93,8 +93,8 @@ def _outer(
     """Loops over the axes before `axis`, and over `inner` extents behind it."""
     with ExitStack() as stack:
         yield tuple(
-            stack.enter_context(builder.loop(f"i{place}", extent))
-            for place, extent in enumerate((*shape[:axis], *inner))
+            stack.enter_context(builder.loop(f"i{n}", extent))
+            for n, extent in enumerate((*shape[:axis], *inner))
         )
 
 

@@ -68,14 +68,14 @@ def copy_buffer(builder: LoopBuilder, source: Buffer, target: Buffer) -> None:
 def _write_update(
     builder: LoopBuilder,
     target: Buffer,
-    places: dict[int, Scalar],
+    coordinates: dict[int, Scalar],
     position: Sequence[Scalar],
     value: Scalar,
     reduction: str,
 ) -> None:
-    """Join `value` into the target, if the data-dependent `places` of its axes are inside."""
+    """Join `value` into the target, if the data-dependent `coordinates` of its axes are inside."""
     tests = []
-    for axis, index in places.items():
+    for axis, index in coordinates.items():
         tests.append(binary("ge", index, 0))
         tests.append(binary("lt", index, target.shape[axis]))
     with builder.when(all_of(tests)):

@@ -80,7 +80,7 @@ class ExpandDimsAttributes(Attributes):
     """Attributes of expand_dims.
 
     Attributes:
-        axis: the place of the first new axis in the result.
+        axis: the position of the first new axis in the result.
         num_newaxis: the number of new axes.
     """
 
@@ -110,10 +110,10 @@ def _transpose(attributes: TransposeAttributes, inputs: Any, types: Any) -> list
     (data,) = inputs
     axes = source_axes(attributes, data.rank)
 
-    def place(*output: Scalar) -> list[Scalar]:
+    def source_indices(*output: Scalar) -> list[Scalar]:
         return [output[axes.index(axis)] for axis in range(data.rank)]
 
-    return [moved("transpose", types[0], data, place)]
+    return [moved("transpose", types[0], data, source_indices)]
 
 
 def source_axes(attributes: TransposeAttributes, rank: int) -> tuple[int, ...]:

@@ -108,11 +108,11 @@ def _strided_slice(attributes: Any, inputs: Any, types: Any) -> list[Any]:
     (data,) = inputs
     cuts = axis_slices(attributes, data.rank)
 
-    def place(*output: Scalar) -> list[Scalar]:
+    def source_indices(*output: Scalar) -> list[Scalar]:
         parts = zip(output, cuts, data.shape, strict=True)
         return [axis * (cut.step or 1) + _first_position(cut, size) for axis, cut, size in parts]
 
-    return [moved("strided_slice", types[0], data, place)]
+    return [moved("strided_slice", types[0], data, source_indices)]
 
 
 def _first_position(cut: slice, size: int) -> Scalar:
@@ -121,7 +121,7 @@ def _first_position(cut: slice, size: int) -> Scalar:
     start = cut.start or 0
     first = start + size if start < 0 else start
     if (cut.step or 1) > 0 and surely_less(-1, first) and surely_less(first, size + 1):
-        return index_value(first)  # a load that begins at a known place is affine
+        return index_value(first)  # a load that begins at a known position is affine
     return bounds_of_slice(*_bounds(cut, size), size)[0]
 
 
@@ -167,7 +167,7 @@ def _strided_set(attributes: StridedSetAttributes, inputs: Any, types: Any) -> l
         tests: list[Scalar] = []
         indices: list[Scalar] = []
         for axis, taken in zip(output, positions, strict=True):
-            axis_tests, position = _place_in_range(axis, taken)
+            axis_tests, position = _position_in_range(axis, taken)
             tests += axis_tests
             indices.append(position)
         return select(all_of(tests), load_at(values, indices), load_at(data, output))
@@ -175,8 +175,8 @@ def _strided_set(attributes: StridedSetAttributes, inputs: Any, types: Any) -> l
     return [compute("strided_set", data.shape, element)]
 
 
-def _place_in_range(index: Scalar, taken: range) -> tuple[list[Scalar], Scalar]:
-    """The tests whether `index` is in a range, and its place there."""
+def _position_in_range(index: Scalar, taken: range) -> tuple[list[Scalar], Scalar]:
+    """The tests whether `index` is in a range, and its position there."""
     if not taken:
         return [literal(False, "bool")], literal(0, INDEX)
     ascending = taken if taken.step > 0 else taken[::-1]
@@ -199,13 +199,13 @@ def _sliding_window(attributes: SlidingWindowAttributes, inputs: Any, types: Any
     first = attributes.axis % data.rank
     strides = attributes.strides
 
-    def place(*output: Scalar) -> list[Scalar]:
+    def source_indices(*output: Scalar) -> list[Scalar]:
         windows, offsets = output[first : data.rank], output[data.rank :]
         starts = [window * stride for window, stride in zip(windows, strides, strict=True)]
         inside = [start + offset for start, offset in zip(starts, offsets, strict=True)]
         return [*output[:first], *inside]
 
-    return [moved("sliding_window", types[0], data, place)]
+    return [moved("sliding_window", types[0], data, source_indices)]
 
 
 def _sliding_window_reference(attributes: SlidingWindowAttributes, data: Array) -> Array:

@@ -24,8 +24,8 @@ def spaced_inputs(function: Function) -> dict[int, int]:
         case tuple() as listed:
             for each in listed:
                 match each:
-                    case (int(place), int(axis)):
-                        found[place] = axis
+                    case (int(index), int(axis)):
+                        found[index] = axis
     return found
 
 

@@ -28,7 +28,7 @@ class UniqueAttributes(Attributes):
     """Attributes of unique.
 
     Attributes:
-        is_sorted: whether values come in ascending order instead of that of their first places.
+        is_sorted: whether values come in ascending order instead of that of their first positions.
         return_counts: whether the tuple also has how often each value occurs.
     """
 
@@ -36,24 +36,24 @@ class UniqueAttributes(Attributes):
     return_counts: bool = False
 
 
-def _sorted_with_places(data: Tensor) -> tuple[Tensor, Tensor]:
+def _sorted_with_positions(data: Tensor) -> tuple[Tensor, Tensor]:
     ordered, positions = sorted_tensors("unique_sort", data, 0, data.shape[0], True, INDEX)
     return ordered, positions
 
 
-def _begins_value(ordered: Tensor, place: Scalar) -> Scalar:
-    """Whether the element at `place` differs from the one before it; a NaN is like another."""
-    element, before = ordered[place], ordered[binary("max", place - 1, 0)]
+def _begins_value(ordered: Tensor, position: Scalar) -> Scalar:
+    """Whether the element at `position` differs from the one before it; a NaN is like another."""
+    element, before = ordered[position], ordered[binary("max", position - 1, 0)]
     differs = binary("ne", element, before)
     if is_float(ordered.dtype):
         both = binary("and", unary("isnan", element), unary("isnan", before))
         differs = binary("and", differs, unary("not", both))
-    return binary("or", binary("eq", place, 0), differs)
+    return binary("or", binary("eq", position, 0), differs)
 
 
 def _unique_sizes(attributes: Any, inputs: Any, types: Any) -> list[Scalar]:
     """How many values there are, for each result that has one element a value."""
-    ordered, _ = _sorted_with_places(inputs[0])
+    ordered, _ = _sorted_with_positions(inputs[0])
     position = Axis("k", ordered.shape[0], dtype=INDEX)
     begins = cast(_begins_value(ordered, position), INDEX)
     count = compute("count", (), lambda: reduce("sum", [position], begins))
@@ -61,9 +61,9 @@ def _unique_sizes(attributes: Any, inputs: Any, types: Any) -> list[Scalar]:
 
 
 def _unique_elements(attributes: Any, inputs: Any, types: Any) -> Sequence[Tensor]:
-    """Values, first places, the number of each element's value, their number, and counts."""
+    """Values, first positions, the number of each element's value, their number, and counts."""
     (data,) = inputs
-    ordered, positions = _sorted_with_places(data)
+    ordered, positions = _sorted_with_positions(data)
     size = data.shape[0]
 
     def write(builder: LoopBuilder, *buffers: Buffer) -> None:

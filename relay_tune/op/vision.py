@@ -158,8 +158,8 @@ def _compare_with_chosen(state: _State, overlap: Scalar) -> None:
     blocks = binary("floordiv", state.kept[()] + (_LANES - 1), _LANES)
     own = [state.own[edge] for edge in range(_EDGES + 1)]
     with builder.loop("block", blocks) as block, builder.vector("lane", _LANES) as lane:
-        place = block * _LANES + lane
-        other = [state.chosen[edge, place] for edge in range(_EDGES + 1)]
+        index = block * _LANES + lane
+        other = [state.chosen[edge, index] for edge in range(_EDGES + 1)]
         one = literal(1, hits.dtype)
         builder.store(hits, (lane,), select(_overlaps(own, other, overlap), one, hits[lane]))
 
@@ -187,7 +187,7 @@ def _any(hits: Buffer) -> Scalar:
 
 
 def _choose(state: _State) -> None:
-    """Write a box behind the chosen ones; places behind it, up to whole vectors, are no boxes."""
+    """Write a box behind the chosen ones; slots behind it, up to whole vectors, are no boxes."""
     builder, kept = state.builder, state.kept[()]
     is_first = binary("eq", binary("floormod", kept, _LANES), 0)
     with builder.when(is_first):

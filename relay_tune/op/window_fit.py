@@ -48,7 +48,7 @@ from relay_tune.typing.relations.support import as_tuple
 from relay_tune.typing.windows import pad_pairs, repeated_rooms, window_room
 
 _ALONG = (gather, scatter_elements)
-"""Relations of operators whose indices name places along one axis, and lie as the others do."""
+"""Relations of operators whose indices name positions along one axis, and lie as the others do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def program(operator, sizes, dtype, attributes):
 def test_each_axis_of_any_size(operator, exclusive):
     random = np.random.default_rng(5)
     for rank, axis in ((2, 0), (2, 1), (4, 0), (4, 2), (4, 3)):
-        names = [f"n{place}" for place in range(rank)]
+        names = [f"n{index}" for index in range(rank)]
         module = program(operator, names, "float32", f"axis={axis}, exclusive={exclusive}")
         model = rt.build(module, threads=1)
         for shape in (shape for shape in SHAPES if len(shape) == rank):

@@ -76,7 +76,7 @@ def test_sliding_window(check_record, random_array, axis, window, strides):
 
 @pytest.mark.parametrize(("begin", "first"), [(0, 0), (None, 0), (1, 1), (2, None), (-2, None)])
 def test_where_a_slice_of_an_open_axis_begins_is_known_where_it_lies_in_it(begin, first):
-    """A place that is no minimum is affine: vectors and tiles of what follows need that."""
+    """An index that is no minimum is affine: vectors and tiles of what follows need that."""
     data = input_tensor("x", (symbolic_size(Symbol("n"), 64), 4), "float32")
     record = strided_slice.attributes(begin=(begin, 1), end=(None, 3))
     kept = TensorType((symbolic_size(Symbol("m"), 60), 2), "float32")

@@ -38,9 +38,9 @@ def test_merge_sort_of_any_length(values):
     data = np.array(values, "int32")
     tensor = input_tensor("x", data.shape, "int32")
     outputs = sorted_tensors("sort", tensor, 0, len(values), True, "int32")
-    found, places = evaluate(outputs, {tensor: data})
+    found, indices = evaluate(outputs, {tensor: data})
     np.testing.assert_array_equal(found, np.sort(data))
-    np.testing.assert_array_equal(places, np.argsort(data, kind="stable"))
+    np.testing.assert_array_equal(indices, np.argsort(data, kind="stable"))
 
 
 @settings(max_examples=40, deadline=None)
@@ -53,9 +53,9 @@ def test_a_heap_keeps_what_sorting_puts_first(values, ascending, data):
     row = np.array([values, values[::-1]], "float32")
     kept = data.draw(st.integers(1, len(values)))
     tensor = input_tensor("x", row.shape, "float32")
-    found, places = evaluate(selected_tensors(tensor, 1, kept, ascending, "int32"), {tensor: row})
+    found, indices = evaluate(selected_tensors(tensor, 1, kept, ascending, "int32"), {tensor: row})
     order = stable_order(row, 1, ascending)[:, :kept]
-    np.testing.assert_array_equal(places, order)
+    np.testing.assert_array_equal(indices, order)
     np.testing.assert_array_equal(found, np.take_along_axis(row, order, 1))
 
 

@@ -12,10 +12,10 @@ from relay_tune.frontend.onnx_export.call import OperatorCall, OperatorTranslato
 from relay_tune.frontend.onnx_export.graph import GraphWriter
 
 
-def _operand(call: OperatorCall, place: int) -> str:
+def _operand(call: OperatorCall, index: int) -> str:
     """An argument in the element type of the result."""
-    name, dtype = call.input(place), call.result_type.dtype
-    return name if call.type_of(place).dtype == dtype else call.cast(name, dtype)
+    name, dtype = call.input(index), call.result_type.dtype
+    return name if call.type_of(index).dtype == dtype else call.cast(name, dtype)
 
 
 def _transposed(graph: GraphWriter, name: str, rank: int) -> str:

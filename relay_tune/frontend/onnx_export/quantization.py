@@ -53,15 +53,15 @@ def _linear(call: OperatorCall, operator: str) -> str:
     return call.node(operator, call.input(0), scale, zero, axis=axis)
 
 
-def _aligned(call: OperatorCall, place: int) -> str:
+def _aligned(call: OperatorCall, index: int) -> str:
     """A parameter so that it broadcasts along the axis that it counts."""
-    if call.rank(place) == 0:
-        return call.input(place)
+    if call.rank(index) == 0:
+        return call.input(index)
     trailing = call.rank() - 1 - call.attributes.axis % call.rank()
     if not trailing:
-        return call.input(place)
+        return call.input(index)
     shape = call.graph.constant(np.array([-1, *(1,) * trailing], np.int64), "shape")
-    return call.node("Reshape", call.input(place), shape)
+    return call.node("Reshape", call.input(index), shape)
 
 
 QUANTIZATIONS: Mapping[str, OperatorTranslator] = {

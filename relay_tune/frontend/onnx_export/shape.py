@@ -29,7 +29,7 @@ def _reshape(call: OperatorCall) -> str:
     if len(unknown) < 2 and not (unknown and 0 in shape):
         sizes = call.graph.integers(*(dim if isinstance(dim, int) else -1 for dim in shape))
         return call.node("Reshape", call.input(0), sizes, allowzero=1)
-    found = {position: _place_of(shape[position], call.type_of(0).shape) for position in unknown}
+    found = {position: _axis_of(shape[position], call.type_of(0).shape) for position in unknown}
     left = [position for position in unknown if found[position] is None]
     if len(left) > 1 or (left and 0 in shape):
         raise unsupported("several sizes that are known at run time only")
@@ -51,7 +51,7 @@ def _dynamic_reshape(call: OperatorCall) -> str:
     return call.node("Reshape", call.input(0), sizes, allowzero=allowed)
 
 
-def _place_of(dim: Dim, shape: Sequence[Dim]) -> int | None:
+def _axis_of(dim: Dim, shape: Sequence[Dim]) -> int | None:
     """Where a shape has the same size; None where it has not, or that is not known."""
     return None if isinstance(dim, UnknownDim) or dim not in shape else list(shape).index(dim)
 

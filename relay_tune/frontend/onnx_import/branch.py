@@ -57,7 +57,7 @@ def _differ_in_rank(pair: Sequence[Type]) -> bool:
 def _differ_by_ones(pair: Sequence[Type]) -> bool:
     """Whether one type has the axes of the other, and further ones that may be of size 1.
 
-    With as many elements, tensors of both then have the same elements in the same places.
+    With as many elements, tensors of both then have the same elements in the same positions.
     """
     tensors = [type_ for type_ in pair if isinstance(type_, TensorType)]
     if not _differ_in_rank(tensors):

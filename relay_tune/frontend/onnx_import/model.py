@@ -37,7 +37,7 @@ class OnnxModel:
         graph: the main graph.
         opsets: the version of each imported operator set by domain ("" is ONNX itself).
         functions: the functions that the file defines.
-        folder: where the file lies, the place of external data; None if it is not from a file.
+        folder: where the file lies, the location of external data; None if it is not from a file.
     """
 
     graph: GraphProto

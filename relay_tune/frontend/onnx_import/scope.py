@@ -1,4 +1,4 @@
-"""Names of values while a graph is walked, and the places of nodes in messages."""
+"""Names of values while a graph is walked, and the locations of nodes in messages."""
 
 from __future__ import annotations
 

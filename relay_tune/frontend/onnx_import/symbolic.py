@@ -79,10 +79,10 @@ def vector_dims(build: Builder, expr: Expr, what: str) -> tuple[Dim, ...]:
 def vector_sizes(build: Builder, expr: Expr, what: str) -> tuple[Size, ...]:
     """The elements of an integer vector as sizes; those that only a run knows are taken from it."""
     return tuple(
-        build.call("take", int64_vector(build, expr), build.constant(place), axis=0)
+        build.call("take", int64_vector(build, expr), build.constant(index), axis=0)
         if isinstance(dim, UnknownDim)
         else dim
-        for place, dim in enumerate(vector_dims(build, expr, what))
+        for index, dim in enumerate(vector_dims(build, expr, what))
     )
 
 

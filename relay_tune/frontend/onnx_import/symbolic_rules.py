@@ -194,12 +194,12 @@ def _python_slice(start: int, end: int, step: int) -> slice:
 
 
 def _vector(
-    node: OnnxNode, inputs: Sequence[Elements | None], place: int
+    node: OnnxNode, inputs: Sequence[Elements | None], index: int
 ) -> tuple[int, ...] | None:
     """An input as integers, () where it is not given; None where one is no number."""
-    if node.optional(place) is None:
+    if node.optional(index) is None:
         return ()
-    numbers = _numbers(inputs[place])
+    numbers = _numbers(inputs[index])
     return None if numbers is None else tuple(numbers.reshape(-1).tolist())
 
 

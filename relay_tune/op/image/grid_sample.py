@@ -1,4 +1,4 @@
-"""image.grid_sample: the image at places that another tensor names.
+"""image.grid_sample: the image at positions that another tensor names.
 
 The grid has, along its second axis, the coordinates of each output element, the one of the last
 spatial axis first; -1 and 1 are the ends of the image. A NaN stands for -1, as torch documents it
@@ -109,10 +109,10 @@ def _grid_sample(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -
     samplings = _samplings(attributes, sizes)
     rank = len(samplings)
 
-    def element(batch: Scalar, channel: Scalar, *places: Scalar) -> Scalar:
+    def element(batch: Scalar, channel: Scalar, *positions: Scalar) -> Scalar:
         neighbours = []
         for n, sampling in enumerate(samplings):
-            coordinate = cast(grid[(batch, rank - 1 - n, *places)], dtype)
+            coordinate = cast(grid[(batch, rank - 1 - n, *positions)], dtype)
             coordinate = select(unary("isnan", coordinate), literal(_OF_NAN, dtype), coordinate)
             neighbours.append(_neighbours(coordinate, sampling))
         total: Scalar | None = None
@@ -152,11 +152,11 @@ def _neighbours(coordinate: Scalar, how: _Sampling) -> list[_Neighbour[Scalar]]:
         weights = neighbour_weights(position - base, how.method, _CUBIC_ALPHA)
     found = []
     for tap, weight in zip(how.taps, weights, strict=True):
-        place = base + float(tap)
+        pixel = base + float(tap)
         inside = None
         if how.padding == "zeros":
-            inside = binary("and", binary("ge", place, 0.0), binary("le", place, how.size - 1.0))
-        index = binary("min", _brought_inside(place, how), how.size - 1.0)
+            inside = binary("and", binary("ge", pixel, 0.0), binary("le", pixel, how.size - 1.0))
+        index = binary("min", _brought_inside(pixel, how), how.size - 1.0)
         index = binary("fmax", literal(0.0, index.dtype), index)  # a NaN has the index 0
         found.append(_Neighbour(cast(index, INDEX), weight, inside))
     return found
@@ -216,11 +216,11 @@ def _neighbour_arrays(coordinate: Array, how: _Sampling) -> list[_Neighbour[Arra
         weights = neighbour_weights(position - base, how.method, _CUBIC_ALPHA)
     found = []
     for tap, weight in zip(how.taps, weights, strict=True):
-        place = base + tap
+        pixel = base + tap
         inside = None
         if how.padding == "zeros":
-            inside = np.asarray((place >= 0) & (place <= how.size - 1))
-        index = np.fmax(np.minimum(_array_brought_inside(place, how), how.size - 1), 0)
+            inside = np.asarray((pixel >= 0) & (pixel <= how.size - 1))
+        index = np.fmax(np.minimum(_array_brought_inside(pixel, how), how.size - 1), 0)
         found.append(_Neighbour(index.astype("int64"), weight, inside))
     return found
 

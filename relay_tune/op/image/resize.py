@@ -37,7 +37,7 @@ class ResizeAttributes(Attributes):
             shares of the data.
         layout: layout of the data, such as NCHW, NHWC, NCHW16c.
         method: nearest_neighbor, linear or cubic.
-        coordinate_transformation_mode: which place of the data an element shows: half_pixel,
+        coordinate_transformation_mode: which position of the data an element shows: half_pixel,
             half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric,
             tf_half_pixel_for_nn or tf_crop_and_resize.
         rounding_method: for nearest_neighbor: floor, ceil, round, round_prefer_floor,

@@ -43,9 +43,9 @@ def _bias_add_reference(attributes: BiasAddAttributes, data: Array, bias: Array)
 def _batch_flatten(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[Tensor]:
     data: Tensor = inputs[0]
 
-    def element(batch: Scalar, place: Scalar) -> Scalar:
+    def element(batch: Scalar, index: Scalar) -> Scalar:
         indices: list[Scalar] = []
-        rest = place
+        rest = index
         for extent in reversed(data.shape[2:]):
             indices.append(remainder(rest, extent))
             rest = quotient(rest, extent)

@@ -67,12 +67,12 @@ class ChannelGroups:
             return SplitIndex(block, place.place, place.size)
         return quotient(whole(output), self.outputs) * self.inputs + whole(place)
 
-    def _keeps_blocks(self, output: Index, place: Index) -> bool:
+    def _keeps_blocks(self, output: Index, position: Index) -> bool:
         return (
             isinstance(output, SplitIndex)
-            and isinstance(place, SplitIndex)
+            and isinstance(position, SplitIndex)
             and self.outputs % output.size == 0
-            and self.inputs % place.size == 0
+            and self.inputs % position.size == 0
         )
 
 
@@ -154,7 +154,7 @@ def _sum_over_window(
 
 
 def multiply_groups(kernel: Array, data: Array) -> Array:
-    """kernel[group, out, in] @ data[batch, group, in, place]; elementwise where `in` is 1."""
+    """kernel[group, out, in] @ data[batch, group, in, position]; elementwise where `in` is 1."""
     if kernel.shape[-1] == 1:
         return np.asarray(kernel * data)
     return np.asarray(np.matmul(kernel, data))
@@ -165,7 +165,7 @@ def reduction_indices(
 ) -> tuple[Index, list[Scalar]]:
     """New axes of a reduction: the channel within its group, and the kernel element.
 
-    Where `layout` has blocks of channels that divide `channels`, the place in a block is innermost.
+    Where `layout` has blocks of channels that divide `channels`, the position in one is innermost.
     """
     block = channel_block(layout)
     names = [f"k{letter.lower()}" for letter in spatial_letters(layout)]

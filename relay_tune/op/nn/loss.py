@@ -49,9 +49,9 @@ def _entropy(attributes: Any, inputs: Sequence[Any], logarithm: bool) -> list[Te
     predictions, targets = inputs
     dtype = wide_dtype(predictions.dtype)
 
-    def term(*places: Scalar) -> Scalar:
-        value = cast(predictions[places], dtype)
-        return (unary("log", value) if logarithm else value) * cast(targets[places], dtype)
+    def term(*positions: Scalar) -> Scalar:
+        value = cast(predictions[positions], dtype)
+        return (unary("log", value) if logarithm else value) * cast(targets[positions], dtype)
 
     total = _sum_all("cross_entropy_sum", predictions.shape, term)
     rows = cast(index_value(predictions.shape[0]), dtype)
@@ -88,23 +88,23 @@ def _nll_loss(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> l
     dtype = wide_dtype(predictions.dtype)
     classes = predictions.shape[1]
 
-    def counted(places: Sequence[Scalar], value: Scalar) -> Scalar:
-        return select(is_index(targets[places], attributes.ignore_index), value, 0.0)
+    def counted(positions: Sequence[Scalar], value: Scalar) -> Scalar:
+        return select(is_index(targets[positions], attributes.ignore_index), value, 0.0)
 
-    def class_weight(*places: Scalar) -> Scalar:
-        return cast(weights[index_inside(targets[places], weights.shape[0])], dtype)
+    def class_weight(*positions: Scalar) -> Scalar:
+        return cast(weights[index_inside(targets[positions], weights.shape[0])], dtype)
 
-    def loss(*places: Scalar) -> Scalar:
+    def loss(*positions: Scalar) -> Scalar:
         if 0 in predictions.shape:
             return number(0, dtype)  # nothing is read where there is nothing
-        chosen = index_inside(targets[places], classes)
-        value = cast(predictions[(places[0], chosen, *places[1:])], dtype)
-        return counted(places, -(value * class_weight(*places)))
+        chosen = index_inside(targets[positions], classes)
+        value = cast(predictions[(positions[0], chosen, *positions[1:])], dtype)
+        return counted(positions, -(value * class_weight(*positions)))
 
-    def weight(*places: Scalar) -> Scalar:
+    def weight(*positions: Scalar) -> Scalar:
         if 0 in weights.shape:
             return number(0, dtype)
-        return counted(places, class_weight(*places))
+        return counted(positions, class_weight(*positions))
 
     if attributes.reduction == "none":
         losses = compute_elements("losses", targets.shape, loss)

@@ -101,20 +101,20 @@ def _source(axis: Scalar, extent: int, width: tuple[int, int], mode: str) -> Sca
     return _inside(position, size, mode) + first
 
 
-def _inside(place: Scalar, size: int, mode: str) -> Scalar:
-    """The element, of `size`, that stands at `place` before or behind them."""
+def _inside(position: Scalar, size: int, mode: str) -> Scalar:
+    """The element, of `size`, that stands at `position` before or behind them."""
     if size == 1:
         return ZERO
     match mode:
         case "edge":
-            return binary("max", binary("min", place, size - 1), 0)
+            return binary("max", binary("min", position, size - 1), 0)
         case "wrap":
-            return remainder(place, size)
+            return remainder(position, size)
         case "reflect":
-            turn = binary("floormod", place, _period_of_reflection(size))
+            turn = binary("floormod", position, _period_of_reflection(size))
             return binary("min", turn, index_value(2 * size - 2) - turn)
         case "symmetric":
-            turn = remainder(place, 2 * size)
+            turn = remainder(position, 2 * size)
             return binary("min", turn, index_value(2 * size - 1) - turn)
     raise InputError(f'Padding mode "{mode}" is unknown.', remedy=f"Use one of {PAD_MODES}.")
 

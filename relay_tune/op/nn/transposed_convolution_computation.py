@@ -153,7 +153,7 @@ class _PhaseForm:
 
         def chosen(groups: tuple[PhaseGroup, ...]) -> Scalar:
             if len(groups) == len(self.axes):
-                return parts[groups][self._place(indices, groups, phases)]
+                return parts[groups][self._indices_in_part(indices, groups, phases)]
             n = len(groups)
             axis = self.axes[n]
             others = axis.groups[:-1] if axis.is_covered else axis.groups
@@ -164,7 +164,7 @@ class _PhaseForm:
 
         return chosen(())
 
-    def _place(
+    def _indices_in_part(
         self, indices: Sequence[Scalar], groups: Sequence[PhaseGroup], phases: Sequence[Scalar]
     ) -> tuple[Scalar, ...]:
         """The indices within the part of some phases."""
@@ -242,7 +242,7 @@ def _phase_weight(
 
 
 def convolution_transpose_reference(attributes: Any, data: Array, weight: Array) -> Array:
-    """Transposed convolution: each tap adds its product to every stride-th place of the result."""
+    """Transposed convolution: taps add products to every stride-th position of the result."""
     letters = spatial_letters(attributes.data_layout)
     dtype = attributes.out_dtype or data.dtype.name
     values = summation_array(as_whole(data, attributes.data_layout, "NC" + letters), dtype)

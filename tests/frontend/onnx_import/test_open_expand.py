@@ -53,7 +53,7 @@ def test_axes_of_one_element_are_stretched(kind: int, shape: list[int | str], wa
 
 
 def test_types_tell_which_axis_repeats() -> None:
-    """A shape that arrives as numbers stretches any axis: each element's place is computed then."""
+    """A shape that arrives as numbers stretches any axis: each element's index is computed then."""
     module = from_onnx(stretched(["n", 1, "m"], "1m1"))
     callees = {each.callee for each in post_order(module.main.body) if isinstance(each, Call)}
     assert find_operator("broadcast_to_like") in callees

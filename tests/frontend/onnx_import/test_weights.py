@@ -158,7 +158,7 @@ def test_a_range_and_places_that_are_made_of_weights_are_known() -> None:
 
 
 def test_long_chains_of_weights_are_left_to_builds() -> None:
-    names = ["w", *(f"w{place}" for place in range(300))]
+    names = ["w", *(f"w{index}" for index in range(300))]
     nodes = [
         helper.make_node("Add", [before, before], [after])
         for before, after in zip(names, names[1:], strict=False)

@@ -10,7 +10,7 @@ ONNX_METHOD = {"bilinear": "linear", "nearest": "nearest", "bicubic": "cubic"}
 
 
 def _grid(spatial, axes):
-    """Places inside and outside of the image; none is halfway between two elements."""
+    """Positions inside and outside of the image; none is halfway between two elements."""
     generator = np.random.default_rng(3)
     return generator.uniform(-1.9, 1.9, (2, axes, *spatial)).astype("float32")
 

@@ -45,10 +45,10 @@ def test_masked_elements_take_no_share(check_record, operator):
 
 
 @pytest.mark.parametrize("operator", [softmax, log_softmax])
-@pytest.mark.parametrize("place", [0, 3, 36])
-def test_a_row_with_nan_is_nan(check_record, random_array, operator, place):
+@pytest.mark.parametrize("position", [0, 3, 36])
+def test_a_row_with_nan_is_nan(check_record, random_array, operator, position):
     data = random_array((3, 37))
-    data[1, place] = np.nan
+    data[1, position] = np.nan
     found = check_record(operator, [data])
     assert np.isnan(found[1]).all() and np.isfinite(found[[0, 2]]).all()
 

@@ -184,12 +184,12 @@ def translate_one_hot(node: OnnxNode, build: Builder) -> Expr:
     indices, values = cast_to(build, node.input(0), "int64"), node.input(2)
     rank = rank_of(indices)
     axis = checked_axis(node.integer("axis", -1), rank + 1)
-    depth, places = _depth(build, node.input(1))
+    depth, positions = _depth(build, node.input(1))
     zero, wrapped = build.like(0, indices), build.call("add", indices, depth)
     indices = build.call("where", build.call("less", indices, zero), wrapped, indices)
     if axis < rank:
-        places = build.call("expand_dims", places, axis=1, num_newaxis=rank - axis)
-    chosen = build.call("equal", build.call("expand_dims", indices, axis=axis), places)
+        positions = build.call("expand_dims", positions, axis=1, num_newaxis=rank - axis)
+    chosen = build.call("equal", build.call("expand_dims", indices, axis=axis), positions)
     off, on = (_element(build, values, position) for position in (0, 1))
     return build.call("where", chosen, on, off)
 
@@ -209,10 +209,10 @@ def _depth(build: Builder, given: Expr) -> tuple[Expr, Expr]:
     return build.constant(count, "int64"), build.constant(np.arange(count), "int64")
 
 
-def _element(build: Builder, values: Expr, place: int) -> Expr:
+def _element(build: Builder, values: Expr, position: int) -> Expr:
     if rank_of(values) != 1 or static_dim(shape_of(values)[0]) != 2:
         raise ModelError("the input values must hold two elements: off and on.")
-    return build.call("take", values, build.constant(place, "int64"), axis=0)
+    return build.call("take", values, build.constant(position, "int64"), axis=0)
 
 
 _WINDOWS: Mapping[str, tuple[float, ...]] = {
@@ -226,7 +226,7 @@ _WINDOWS: Mapping[str, tuple[float, ...]] = {
 def translate_window(node: OnnxNode, build: Builder) -> Expr:
     """Hann, Hamming and Blackman windows: sums of cosines."""
     dtype = dtype_name(node.integer("output_datatype", 1), "the result")
-    size, indices = _window_places(build, node.input(0))
+    size, indices = _window_indices(build, node.input(0))
     if not node.flag("periodic", 1):
         size = build.call("maximum", build.call("subtract", size, build.like(1, size)), _one(build))
     turns = build.call("divide", indices, size)
@@ -244,7 +244,7 @@ def _one(build: Builder) -> Expr:
     return build.constant(1, "float64")
 
 
-def _window_places(build: Builder, given: Expr) -> tuple[Expr, Expr]:
+def _window_indices(build: Builder, given: Expr) -> tuple[Expr, Expr]:
     """How many elements a window has, and 0, 1, ... for them, both float64."""
     if not is_known(given):
         size = cast_to(build, build.call("reshape", given, newshape=()), "int64")

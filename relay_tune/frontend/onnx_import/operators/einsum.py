@@ -1,6 +1,6 @@
 """Sums of products in Einstein's notation, as matrix products, products and sums.
 
-Each axis of an input has a label; an axis that `...` stands for is labelled by its place from the
+Each axis of an input has a label; an axis that `...` stands for is labelled by its index from the
 right. Labels that one input has twice become its diagonal, labels that nobody needs later are
 summed at once, and the inputs are then joined two at a time, from the left: `ij,jk,jl->ikl` joins
 `ij` and `jk` by a product that keeps j as a batch axis, and the result with `jl` by one that sums

@@ -37,7 +37,7 @@ _METHODS = {
 
 
 def translate_grid_sample(node: OnnxNode, build: Builder) -> Expr:
-    """The image at places that the grid [batch, positions ..., coordinates] names."""
+    """The image at the coordinates in the grid [batch, positions ..., coordinates]."""
     data, grid = node.input(0), node.input(1)
     rank = rank_of(data)
     if rank not in (4, 5):
@@ -86,9 +86,9 @@ def translate_affine_grid(node: OnnxNode, build: Builder) -> Expr:
     return reduce(lambda left, right: build.call("add", left, right), terms)
 
 
-def _column(build: Builder, theta: Expr, place: int, count: int) -> Expr:
+def _column(build: Builder, theta: Expr, index: int, count: int) -> Expr:
     """A column of each matrix, [batch, 1 ..., d]."""
-    column = build.call("take", theta, build.constant(place), axis=2)
+    column = build.call("take", theta, build.constant(index), axis=2)
     return build.call("expand_dims", column, axis=1, num_newaxis=count)
 
 
@@ -97,9 +97,9 @@ def _coordinates(build: Builder, size: Size, dtype: str, align_corners: bool) ->
 
     A single element lies in the middle, as torch has it.
     """
-    place = cast_to(build, positions_below(build, size), "float64")
+    position = cast_to(build, positions_below(build, size), "float64")
     steps = shifted(build, cast_to(build, size_value(build, size), "float64"), -1)
-    from_middle = build.call("subtract", build.call("add", place, place), steps)
+    from_middle = build.call("subtract", build.call("add", position, position), steps)
     least = build.constant(1.0, "float64")
     length = build.call("maximum", steps, least) if align_corners else shifted(build, steps, 1)
     return cast_to(build, build.call("divide", from_middle, length), dtype)

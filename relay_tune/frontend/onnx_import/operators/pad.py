@@ -46,7 +46,7 @@ def translate_pad(node: OnnxNode, build: Builder) -> Expr:
     data = _cut(build, data, widths)
     for axis, (before, after) in enumerate(_added(widths)):
         if before or after:
-            positions = _places(static_dim(shape_of(data)[axis]), before, after, mode)
+            positions = _source_positions(static_dim(shape_of(data)[axis]), before, after, mode)
             data = build.call("take", data, build.constant(positions, "int64"), axis=axis)
     return data
 
@@ -172,8 +172,8 @@ def _cut(build: Builder, data: Expr, widths: Sequence[tuple[int, int]]) -> Expr:
     return data
 
 
-def _places(size: int, before: int, after: int, mode: str) -> np.ndarray:
-    """For each place of the result the place of the axis that it shows."""
+def _source_positions(size: int, before: int, after: int, mode: str) -> np.ndarray:
+    """For each position of the result the position of the axis that it shows."""
     check_size(max(0, size + before + after), "int64")
     wanted = np.arange(-before, size + after)
     if size == 0:

@@ -34,7 +34,7 @@ FLOAT32 = 1
 
 
 def _parameter(node: OnnxNode, build: Builder, data: Expr, parameter: Expr) -> Expr:
-    """A scale or zero point shaped to broadcast: one number, one a place, or one a block."""
+    """A scale or zero point shaped to broadcast: one number, one an index, or one a block."""
     if rank_of(parameter) <= 1:
         if rank_of(parameter) == 0 or static_shape(parameter) == (1,):
             return along_axis(build, parameter, rank_of(data), 0)
@@ -54,7 +54,7 @@ def _parameter(node: OnnxNode, build: Builder, data: Expr, parameter: Expr) -> E
 
 
 def translate_quantize(node: OnnxNode, build: Builder) -> Expr:
-    """Numbers as integers: a scale and a zero point for all, for each place, or for blocks."""
+    """Numbers as integers: a scale and a zero point for all, for each index, or for blocks."""
     data, scale, zero = node.input(0), node.input(1), node.optional(2)
     check_scale(scale, divides=True)
     target, axis = _quantized_type(node, build, zero), node.integer("axis", 1)

@@ -105,12 +105,12 @@ def _sequence(node: OnnxNode, build: Builder, batch_first: bool) -> _Sequence:
     return _Sequence(data, steps, batch, lengths, batch_first)
 
 
-def _part(build: Builder, stack: Expr, place: int, axis: int = 0) -> Expr:
+def _part(build: Builder, stack: Expr, index: int, axis: int = 0) -> Expr:
     """One slice of a stack, without the axis."""
-    return build.call("take", stack, build.constant(place, "int64"), axis=axis)
+    return build.call("take", stack, build.constant(index, "int64"), axis=axis)
 
 
-def _cell(node: OnnxNode, build: Builder, place: int, directions: int) -> Cell:
+def _cell(node: OnnxNode, build: Builder, index: int, directions: int) -> Cell:
     hidden = static_shape(node.input(2))[-1]
     gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[node.operator]
     if node.integer("hidden_size", hidden) != hidden:
@@ -121,11 +121,11 @@ def _cell(node: OnnxNode, build: Builder, place: int, directions: int) -> Cell:
     return Cell(
         build=build,
         hidden=hidden,
-        input_weight=_part(build, node.input(1), place),
-        state_weight=_part(build, node.input(2), place),
-        bias=None if bias is None else _part(build, bias, place),
-        peepholes=None if peepholes is None else _part(build, peepholes, place),
-        activations=activations_of(node, place, directions),
+        input_weight=_part(build, node.input(1), index),
+        state_weight=_part(build, node.input(2), index),
+        bias=None if bias is None else _part(build, bias, index),
+        peepholes=None if peepholes is None else _part(build, peepholes, index),
+        activations=activations_of(node, index, directions),
         clip=node.number("clip", 0.0),
         couple_gates=node.flag("input_forget", 0),
         reset_after=node.flag("linear_before_reset", 0),
@@ -133,7 +133,7 @@ def _cell(node: OnnxNode, build: Builder, place: int, directions: int) -> Cell:
 
 
 def _initial_state(
-    node: OnnxNode, build: Builder, sequence: _Sequence, place: int, batch_first: bool
+    node: OnnxNode, build: Builder, sequence: _Sequence, index: int, batch_first: bool
 ) -> State:
     hidden = static_shape(node.input(2))[-1]
     count = 2 if node.operator == "LSTM" else 1
@@ -143,7 +143,7 @@ def _initial_state(
             dtype = dtype_of(sequence.data)
             states.append(filled_to_sizes(build, 0, dtype, (sequence.batch, hidden)))
         else:
-            states.append(_part(build, given, place, 1 if batch_first else 0))
+            states.append(_part(build, given, index, 1 if batch_first else 0))
     return tuple(states)
 
 

@@ -57,9 +57,9 @@ def reshape_to_known(
 
 
 def reshape_to(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
-    """`data` with exactly the sizes `target`, which may be symbolic; `?` is that at its place.
+    """`data` with exactly the sizes `target`, which may be symbolic; `?` is that at its axis.
 
-    A symbolic size is written as a copy of the size at its place, or as what is left of the
+    A symbolic size is written as a copy of the size at its axis, or as what is left of the
     elements, or as part of an axis that is split or of two that are joined, or else computed when
     the program runs.
     """
@@ -121,7 +121,7 @@ def _reshape_with_open_rest(build: Builder, data: Expr, target: Sequence[Dim]) -
 
 
 def _copied(build: Builder, data: Expr, target: Sequence[Dim]) -> list[Size]:
-    """The sizes of a target in which `?` is the size of the data at the same place."""
+    """The sizes of a target in which `?` is the size of the data at the same axis."""
     return [
         axis_size(build, data, axis) if isinstance(dim, UnknownDim) else dim
         for axis, dim in enumerate(target)
@@ -201,10 +201,10 @@ def _product(dims: Sequence[Dim]) -> int | None:
     return math.prod(numbers) if len(numbers) == len(dims) else None
 
 
-def _code(source: Sequence[Dim], place: int, dim: Dim) -> int:
+def _code(source: Sequence[Dim], axis: int, dim: Dim) -> int:
     if isinstance(dim, int):
         return dim
-    return COPY if place < len(source) and source[place] == dim else INFER
+    return COPY if axis < len(source) and source[axis] == dim else INFER
 
 
 def _steps_by_groups(source: Sequence[Dim], target: Sequence[Dim]) -> list[list[int]] | None:

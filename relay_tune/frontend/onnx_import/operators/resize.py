@@ -1,6 +1,6 @@
 """Resizing of ONNX: for each axis, which elements make up an element of the result, and how much.
 
-The places and weights are numbers that are found at import, so every mode of the standard is the
+The positions and weights are numbers that are found at import, so every mode of the standard is the
 same computation: a sum of gathered slices times weights, axis by axis.
 """
 
@@ -273,8 +273,8 @@ def _resized(build: Builder, data: Expr, target: _Target, sampling: Sampling) ->
     return result
 
 
-def _taken(build: Builder, data: Expr, places: np.ndarray, axis: int) -> Expr:
-    return build.call("take", data, build.constant(places, "int64"), axis=axis)
+def _taken(build: Builder, data: Expr, positions: np.ndarray, axis: int) -> Expr:
+    return build.call("take", data, build.constant(positions, "int64"), axis=axis)
 
 
 def _column(data: Expr, axis: int) -> tuple[int, ...]:

@@ -39,7 +39,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Taps:
-    """For each tap (rows) and each element of the result (columns) a place and a weight.
+    """For each tap (rows) and each element of the result (columns) a position and a weight.
 
     `outside` marks elements of the result that take the extrapolation value instead.
     """

@@ -51,7 +51,7 @@ from relay_tune.ir.types import FuncType, TensorType, Type
 MAXIMUM_LENGTH = 4096
 
 
-def _known_place(position: Expr, length: int) -> int:
+def _known_index(position: Expr, length: int) -> int:
     """A known position, counted from the front."""
     index = known_integer(position, "the position")
     if not -length <= index < length:
@@ -59,7 +59,7 @@ def _known_place(position: Expr, length: int) -> int:
     return index % length
 
 
-def _place(build: Builder, position: Expr, sequence: Expr, *, behind: bool = False) -> Expr:
+def _index(build: Builder, position: Expr, sequence: Expr, *, behind: bool = False) -> Expr:
     """A position in a list that may count from its end, as an int32 scalar from the front.
 
     It is read from a vector of positions, so that one out of range is an error that names the
@@ -108,10 +108,10 @@ def translate_at(node: OnnxNode, build: Builder) -> Expr:
     sequence, position = node.input(0), node.input(1)
     fields = known_fields(build, sequence)
     if fields is not None and is_known(position):
-        return fields[_known_place(position, len(fields))]
+        return fields[_known_index(position, len(fields))]
     elements = _list(build, sequence)
     element = inner_type(type_of(elements))
-    return called("nth", element, elements, _place(build, position, elements))
+    return called("nth", element, elements, _index(build, position, elements))
 
 
 def translate_length(node: OnnxNode, build: Builder) -> Expr:
@@ -131,7 +131,7 @@ def translate_insert(node: OnnxNode, build: Builder) -> Expr:
         return _inserted(build, sequence, value, position)
     index = len(fields)
     if position is not None and known_integer(position, "the position") != index:
-        index = _known_place(position, len(fields))
+        index = _known_index(position, len(fields))
     return _joined(build, [*fields[:index], value, *fields[index:]])
 
 
@@ -141,7 +141,7 @@ def _inserted(build: Builder, sequence: Expr, value: Expr, position: Expr | None
     if position is None:
         return called("concat", type_, elements, cons(build, value, made("Nil", type_)))
     value = converted(build, value, inner_type(type_))
-    return called("insert", type_, elements, _place(build, position, elements, behind=True), value)
+    return called("insert", type_, elements, _index(build, position, elements, behind=True), value)
 
 
 def _tensor_element(type_: Type) -> TensorType:
@@ -158,10 +158,10 @@ def translate_erase(node: OnnxNode, build: Builder) -> Expr:
     if fields is None or (position is not None and not is_known(position)):
         elements = _list(build, sequence)
         last = build.constant(-1, "int64") if position is None else position
-        return called("erase", type_of(elements), elements, _place(build, last, elements))
+        return called("erase", type_of(elements), elements, _index(build, last, elements))
     if not fields:
         raise ModelError("an empty sequence has no element to erase.")
-    index = len(fields) - 1 if position is None else _known_place(position, len(fields))
+    index = len(fields) - 1 if position is None else _known_index(position, len(fields))
     return _joined(build, fields[:index] + fields[index + 1 :])
 
 

@@ -63,12 +63,12 @@ def translate_reshape(node: OnnxNode, build: Builder) -> Expr:
     return _reshape_with_rest(build, data, sizes)
 
 
-def _copied(source: Sequence[Dim], place: int) -> Dim:
-    if place >= len(source):
+def _copied(source: Sequence[Dim], axis: int) -> Dim:
+    if axis >= len(source):
         raise ModelError(
-            f"the new shape copies the size of axis {place}, but the input has {len(source)} axes."
+            f"the new shape copies the size of axis {axis}, but the input has {len(source)} axes."
         )
-    return source[place]
+    return source[axis]
 
 
 def _reshape_with_rest(build: Builder, data: Expr, sizes: Sequence[Dim]) -> Expr:
@@ -175,7 +175,7 @@ def _squeezed_at_run_time(build: Builder, data: Expr, axes: Expr) -> Expr:
 
 
 def translate_unsqueeze(node: OnnxNode, build: Builder) -> Expr:
-    """With new axes of size 1, at the given places of the result."""
+    """With new axes of size 1, at the given positions of the result."""
     data, run_time_axes = node.input(0), _run_time_axes(node)
     if run_time_axes is not None:
         selected = selected_axes(build, run_time_axes, rank_of(data) + vector_length(run_time_axes))

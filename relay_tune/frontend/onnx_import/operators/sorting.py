@@ -27,7 +27,7 @@ from relay_tune.ir.expr import Expr
 
 
 def translate_topk(node: OnnxNode, build: Builder) -> list[Expr | None]:
-    """The k largest or smallest elements of an axis, in order, and their places."""
+    """The k largest or smallest elements of an axis, in order, and their indices."""
     data = node.input(0)
     axis = checked_axis(node.integer("axis", -1), rank_of(data))
     size = shape_of(data)[axis]
@@ -71,7 +71,7 @@ def _too_many_if_negative(build: Builder, count: Expr) -> Expr:
 
 
 def _nothing(build: Builder, data: Expr, axis: int) -> list[Expr | None]:
-    """No elements, and no places."""
+    """No elements, and no indices."""
     empty = part(build, data, axis, 0, 0)
     return [empty, build.call("cast", empty, dtype="int64")]
 
