@@ -35,7 +35,7 @@ def interpret(
     Raises:
         InputError: the inputs do not fit.
         RelayError: evaluation cannot go on (no clause matches, a value of the wrong kind, recursion
-            that does not end), or something has no derivative, with the place in the program.
+            that does not end), or something has no derivative, with the location in the program.
     """
     if has_requests(require_module(module)):
         entry = module.with_function("main", module[function])

@@ -96,7 +96,7 @@ class PrimitiveCase:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Stretched:
-    """A primitive for inputs whose size at a place is 1; `function` with its types as they are."""
+    """A primitive for inputs with one size of 1; `function` with its types as they are."""
 
     place: SizeSource
     function: Function

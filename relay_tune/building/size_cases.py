@@ -6,10 +6,10 @@
                                            for no rows: there is nothing to convert for
     nn.batch_matmul(%x, %y)                for 1 row; for up to 8: operands are read as they lie
     nn.conv2d(%x, W)                       for 1 image; for up to 8; large weights: for up to 3
-    nn.conv1d(%x, W)                       for up to 47 places: vectors run along the channels
+    nn.conv1d(%x, W)                       for up to 47 positions: vectors run along the channels
     nn.conv2d(%x, W)                       for up to 4 x 4, 8 x 8 pixels: large weights, read little
     nn.conv2d(%x, W) with 32 channels      for up to 40 x 40 pixels: tiles are few
-    nn.max_pool1d(%x, pool_size=[2])       for 1 place: half of the window is no data
+    nn.max_pool1d(%x, pool_size=[2])       for 1 position: half of the window is no data
 
 Reading the weights takes most of the time of a product of few rows. What is copied so that many
 rows read it in order, few rows read as it lies. Vectors along an axis of few points are half empty.

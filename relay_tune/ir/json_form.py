@@ -24,7 +24,7 @@ VERSION = 1
 
 
 def to_json(module: Module) -> str:
-    """The module as JSON; inferred types and places are left out."""
+    """The module as JSON; inferred types and locations are left out."""
     text = require_module(module).astext()
     program, _, metadata = text.partition(f"\n{HEADER}\n")  # strings have no newlines
     constants = json.loads(metadata)[CONSTANTS] if metadata else []

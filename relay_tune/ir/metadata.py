@@ -77,11 +77,11 @@ def _tensor(index: int, entry: object) -> np.ndarray:
     return _array(where, name, shape, raw)
 
 
-def _array(place: str, name: str, shape: list[int], raw: bytes) -> np.ndarray:
+def _array(location: str, name: str, shape: list[int], raw: bytes) -> np.ndarray:
     expected = prod(shape) * DTYPES[name].itemsize
     if len(raw) != expected:
-        raise MetadataError(f"{place} has {len(raw)} bytes, but its shape needs {expected}.")
+        raise MetadataError(f"{location} has {len(raw)} bytes, but its shape needs {expected}.")
     if name == "bool" and raw.strip(b"\x00\x01"):
-        raise MetadataError(f"{place} has bytes that are neither false nor true.")
+        raise MetadataError(f"{location} has bytes that are neither false nor true.")
     flat = np.frombuffer(raw, dtype=DTYPES[name].newbyteorder("<"))
     return flat.astype(DTYPES[name], copy=False).reshape(shape)

@@ -1,4 +1,4 @@
-"""A source text, and the places in it."""
+"""A source text, and the locations in it."""
 
 from __future__ import annotations
 

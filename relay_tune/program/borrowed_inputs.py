@@ -50,8 +50,8 @@ def with_borrowed_inputs(program: FirstOrderProgram) -> FirstOrderProgram:
     return replace(program, functions=functions)
 
 
-def _borrowing(function: FirstOrderFunction, places: Collection[Place]) -> FirstOrderFunction:
-    lent = {p for n, p in enumerate(function.parameters) if (function.name, n) in places}
+def _borrowing(function: FirstOrderFunction, borrowed: Collection[Place]) -> FirstOrderFunction:
+    lent = {p for n, p in enumerate(function.parameters) if (function.name, n) in borrowed}
     if not lent:
         return function
     instructions = [each for block in function.blocks for each in block.instructions]
@@ -107,8 +107,8 @@ def _held(
     for block in function.blocks:
         for each in (*block.instructions, block.terminator):
             if isinstance(each, CallFunction | TailCall):
-                places = enumerate(each.arguments)
-                yield from (r for n, r in places if (each.function, n) not in lent)
+                numbered = enumerate(each.arguments)
+                yield from (r for n, r in numbered if (each.function, n) not in lent)
             elif not isinstance(each, _READS) and not (is_entry and isinstance(each, ViewRows)):
                 yield from each.operands
 

@@ -77,10 +77,10 @@ def with_deferred_kernels(program: FirstOrderProgram) -> FirstOrderProgram:
         and is_worth_joining(instruction.primitive)
     ]
     products = [structural_hash(waiting_part(run.primitive)[0]) for _, run in runs]
-    places = Counter(products)
+    counts = Counter(products)
     joined = _JoinedKernels()
     for (function, run), product in zip(runs, products, strict=True):
-        is_alone = function.name in loops and places[product] == 1
+        is_alone = function.name in loops and counts[product] == 1
         if not (is_alone and is_chained(run, function)):
             joined.add(run.primitive)
     if not joined.batches:

@@ -48,12 +48,12 @@ class ObjectLayout:
     @property
     def offsets(self) -> tuple[int, ...]:
         """The offset of each field in bytes."""
-        return self._places()[0]
+        return self._offsets_and_size()[0]
 
     @property
     def size(self) -> int:
         """The bytes of an object."""
-        return self._places()[1]
+        return self._offsets_and_size()[1]
 
     @property
     def counted_offsets(self) -> tuple[int, ...]:
@@ -61,7 +61,7 @@ class ObjectLayout:
         pairs = zip(self.offsets, self.fields, strict=True)
         return tuple(offset for offset, kind in pairs if is_counted(kind))
 
-    def _places(self) -> tuple[tuple[int, ...], int]:
+    def _offsets_and_size(self) -> tuple[tuple[int, ...], int]:
         offsets = []
         end = HEADER_BYTES
         for kind in self.fields:

@@ -94,7 +94,7 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
         names = _operators(typed)
         raise NoNativeCodeError(
             f"A size of a result of {names} does not follow from those of its inputs.",
-            where=_place(primitive),
+            where=_location(primitive),
             remedy=FIX_SIZES,
         )
     named = {name: each.without(more.get(name, 0)) for name, each in naming.symbols.items()}
@@ -162,7 +162,7 @@ def _misfit(
     return NoNativeCodeError(
         f"The sizes of {_operators(primitive)} do not fit for all sizes of the inputs.",
         notes=(reason,),
-        where=error.where or _place(primitive),
+        where=error.where or _location(primitive),
         remedy=FIX_SIZES,
     )
 
@@ -173,7 +173,7 @@ def _readable(size: Dim) -> str:
     return str(substitute(size, unknown))
 
 
-def _place(primitive: Function) -> Span | None:
+def _location(primitive: Function) -> Span | None:
     """Where the user's program has the operator that a primitive computes last."""
     spans = (node.span for node in (primitive, primitive.body))
     return next((span for span in spans if span is not None), None)

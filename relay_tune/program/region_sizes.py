@@ -143,8 +143,8 @@ class RegionSizes:
     def _of(self, symbols: Mapping[str, SizeOf]) -> dict[str, Dim]:
         return {name: self._at(at) for name, at in symbols.items()}
 
-    def _at(self, place: SizeOf) -> Dim:
-        return self._size(place.tensor, place.axis)
+    def _at(self, size: SizeOf) -> Dim:
+        return self._size(size.tensor, size.axis)
 
     def _size(self, register: Register, axis: int) -> Dim:
         """The size of an axis; behind the last one, that of the tensor that a spaced one is in."""

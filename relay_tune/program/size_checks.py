@@ -119,7 +119,7 @@ def _check(
 
 @dataclass(frozen=True, slots=True)
 class _Flow:
-    """Types at equal places of what is given and what is wanted.
+    """Types at equal positions of what is given and what is wanted.
 
     `into` are the types into which values go: the wanted one, but the given one for parameters of
     functions. `free` are symbols that are any size. What objects are made of must be `same`.

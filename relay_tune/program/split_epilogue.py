@@ -26,9 +26,9 @@ class SplitPrimitive:
 
     Attributes:
         product: the first.
-        places: the places of its arguments among those of the original.
+        places: the positions of its arguments among those of the original.
         epilogue: the second; its first argument is the result of the product.
-        epilogue_places: the places of its other arguments.
+        epilogue_places: the positions of its other arguments.
     """
 
     product: Function

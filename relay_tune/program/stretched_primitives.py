@@ -67,14 +67,14 @@ def stretched_primitives(
 
     Of several that fit, the first is taken.
     """
-    most = _most_at_once(len(_meeting_places(primitive, named)))
+    most = _most_at_once(len(_meeting_sizes(primitive, named)))
     return _stretched_primitives(primitive, named, Rest(frozenset(), most))
 
 
-def _most_at_once(places: int) -> int:
+def _most_at_once(sizes: int) -> int:
     """How many of so many sizes may be 1 in one run."""
-    codes = accumulate(comb(places, count) for count in range(places + 1))
-    return sum(1 for count in codes if count <= MOST_CODES) - 1 if places else 0
+    codes = accumulate(comb(sizes, count) for count in range(sizes + 1))
+    return sum(1 for count in codes if count <= MOST_CODES) - 1 if sizes else 0
 
 
 def _stretched_primitives(
@@ -84,17 +84,17 @@ def _stretched_primitives(
         return ()
     found: list[StretchedPrimitive] = []
     known = rest.larger
-    for place in _meeting_places(primitive, named):
-        if place in known:
+    for source in _meeting_sizes(primitive, named):
+        if source in known:
             continue
-        stretched = _stretched(primitive, place, Rest(known, rest.most - 1))
+        stretched = _stretched(primitive, source, Rest(known, rest.most - 1))
         if stretched is not None:
             found.append(stretched)
-            known |= {place}
+            known |= {source}
     return tuple(found)
 
 
-def _meeting_places(primitive: Function, named: OpenPrimitive) -> list[SizeSource]:
+def _meeting_sizes(primitive: Function, named: OpenPrimitive) -> list[SizeSource]:
     """The `?` among the sizes of inputs that are compared with another size."""
     unknown = {
         SizeSource(position, axis)
@@ -109,10 +109,10 @@ def _meeting_places(primitive: Function, named: OpenPrimitive) -> list[SizeSourc
     return list(dict.fromkeys(found))
 
 
-def _stretched(primitive: Function, place: SizeSource, rest: Rest) -> StretchedPrimitive | None:
+def _stretched(primitive: Function, source: SizeSource, rest: Rest) -> StretchedPrimitive | None:
     """The primitive with a size of 1; None if it has no type, or not the type that is wanted."""
     numbers = itertools.count()
-    types = [_with_one(type_, place, numbers) for type_ in function_type(primitive).params]
+    types = [_with_one(type_, source, numbers) for type_ in function_type(primitive).params]
     try:
         typed = infer_expr(retyped(primitive, types))
         assert isinstance(typed, Function)
@@ -122,16 +122,16 @@ def _stretched(primitive: Function, place: SizeSource, rest: Rest) -> StretchedP
     if named is not None and any(size == 1 for _, size in named.checks):
         return None  # what it meets is 1, too, so that nothing is stretched
     fits = _fits(_results(typed), _results(primitive))
-    return StretchedPrimitive(place, typed, named, rest) if fits else None
+    return StretchedPrimitive(source, typed, named, rest) if fits else None
 
 
-def _with_one(type_: Type, place: SizeSource, numbers: Iterator[int]) -> Type:
+def _with_one(type_: Type, source: SizeSource, numbers: Iterator[int]) -> Type:
     if isinstance(type_, TupleType):
-        return TupleType(tuple(_with_one(field, place, numbers) for field in type_.fields))
-    if not isinstance(type_, TensorType) or next(numbers) != place.input:
+        return TupleType(tuple(_with_one(field, source, numbers) for field in type_.fields))
+    if not isinstance(type_, TensorType) or next(numbers) != source.input:
         return type_
     shape: list[Dim] = list(type_.shape)
-    shape[place.axis] = 1
+    shape[source.axis] = 1
     return TensorType(tuple(shape), type_.dtype)
 
 

@@ -70,8 +70,8 @@ def _function_call(
             remedy="Pass as many arguments as it has parameters.",
         )
     instance = _instance(state, call, callee)
-    for place, (wanted, given) in enumerate(zip(instance.params, arguments, strict=True)):
-        context = f"Argument {place} of {callee_name(call.callee)}"
+    for index, (wanted, given) in enumerate(zip(instance.params, arguments, strict=True)):
+        context = f"Argument {index} of {callee_name(call.callee)}"
         remedy = "Pass a value of the parameter's type, the first one, or change the parameter."
         _require_polymorphic(state, call, context, wanted, given)
         state.unify(call, context, wanted, given, remedy)
@@ -204,8 +204,8 @@ def _postpone(
         state.solver.add(PendingRelation(rule, tuple(inputs), output, call))
     except RelayError as error:
         failed = state.solver.running
-        place = call if failed is None else failed.node
-        raise state.places.wrap(place, _context(call), error) from error
+        node = call if failed is None else failed.node
+        raise state.places.wrap(node, _context(call), error) from error
     return state.solver.resolve(output)
 
 

@@ -30,7 +30,7 @@ def infer_types(module: Module) -> Module:
     """The module with the type of every expression filled in; what was typed already is kept.
 
     Type parameters that were not written are found and added to functions, type arguments to
-    calls. Raises TypeInferenceError with the place, the types and what to do; InputError for what
+    calls. Raises TypeInferenceError with the location, types and what to do; InputError for what
     is no module.
     """
     state = InferenceState(require_module(module))

@@ -48,7 +48,7 @@ class Places:
     ) -> TypeInferenceError:
         """The error of a relation or of unification, at `node`; `context` says what was done.
 
-        An error that has its place already stays as it is.
+        An error that has its location already stays as it is.
         """
         if isinstance(error, TypeInferenceError) and error.where is not None:
             return error

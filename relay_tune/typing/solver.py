@@ -30,7 +30,7 @@ class Solver(Unifier):
     """A unifier that runs relations as soon as the holes they wait for are filled.
 
     Attributes:
-        running: the relation that runs, or that was run last, to place an error; None before.
+        running: the relation that runs, or that was run last, to locate an error; None before.
     """
 
     def __init__(self) -> None:

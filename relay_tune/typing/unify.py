@@ -2,7 +2,7 @@
 
 Levels (D. Remy, "Extension of ML type system with a sorted equational theory on types", 1992)
 say how deep in nested `let` values a hole was made; a hole that keeps a deeper level than the
-place of its `let` is known to nothing outside, so it may be generalised.
+position of its `let` is known to nothing outside, so it may be generalised.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Unifier:
     def resolve(self, type_: Type) -> Type:
         """The type with all that is known so far filled in.
 
-        Raises TypeInferenceError, without a place, if it is nested deeper than `DEEPEST_TYPE` or
+        Raises TypeInferenceError, without a location, if it is nested deeper than `DEEPEST_TYPE` or
         has more parts than `LARGEST_TYPE`.
         """
         return self._resolve(type_, 0)

@@ -66,8 +66,8 @@ def node(left: ConstructorValue, right: ConstructorValue) -> ConstructorValue:
 def random_tree(leaves: int) -> ConstructorValue:
     nodes = [leaf() for _ in range(leaves)]
     while len(nodes) > 1:
-        place = int(RANDOM.integers(len(nodes) - 1))
-        nodes[place : place + 2] = [node(*nodes[place : place + 2])]
+        position = int(RANDOM.integers(len(nodes) - 1))
+        nodes[position : position + 2] = [node(*nodes[position : position + 2])]
     return nodes[0]
 
 

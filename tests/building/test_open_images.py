@@ -146,7 +146,7 @@ def test_images_need_not_be_whole_tiles(monkeypatch: pytest.MonkeyPatch) -> None
 def test_tiles_are_right_for_all_sizes(
     algorithm: AppliedAlgorithm, batch: str, attributes: str
 ) -> None:
-    """Runs go beyond rows of tiles; tiles of taps that lie apart have places of many phases.
+    """Runs go beyond rows of tiles; tiles of taps that lie apart have positions of many phases.
 
     Channels are last, as tiles want them: first, a machine may choose to compute directly.
     """

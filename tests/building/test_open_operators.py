@@ -141,7 +141,7 @@ def test_losses_of_any_number_of_samples() -> None:
     check(body, [MATRIX, MATRIX], (floats(2, 3), floats(2, 3)), (floats(9, 1), floats(9, 1)))
 
 
-def test_elements_by_their_places() -> None:
+def test_elements_by_their_indices() -> None:
     check("take(%a, %b, axis=0)", [MATRIX, INDICES], (floats(4, 2), below(4, 3)))
     check(
         "adv_index((%a, %b, %c))",

@@ -79,12 +79,12 @@ def test_floats_that_do_not_fit_into_registers() -> None:
     names = "abcdefghijkl"
     params = ", ".join(f"%{name}: float32" for name in names)
     turned = ", ".join(f"%{name}" for name in names[1:] + names[:1])
-    weighted = " + ".join(f"%{name} * {1 << place}f" for place, name in enumerate(names))
+    weighted = " + ".join(f"%{name} * {1 << index}f" for index, name in enumerate(names))
     text = f"""
 def @turn(%n: int32, {params}) -> float32 {{
   if (%n < 1) {{ {weighted} }} else {{ @turn(%n - 1, {turned}) }}
 }}
-def @main(%n: int32) {{ @turn(%n, {", ".join(f"{place}f" for place in range(12))}) }}
+def @main(%n: int32) {{ @turn(%n, {", ".join(f"{index}f" for index in range(12))}) }}
 """
     module, model = built(text)
     for turns in range(12):

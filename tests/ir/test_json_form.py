@@ -77,8 +77,8 @@ def test_mutated_texts_are_read_or_refused() -> None:
     chance, refused = random.Random(4), 0
     text = to_json(zoo.build("tree_lstm", small=True))
     for _ in range(200):
-        place = chance.randrange(len(text))
-        mutated = text[:place] + chance.choice('"{}[]%@,:0x') + text[place + chance.randrange(3) :]
+        at = chance.randrange(len(text))
+        mutated = text[:at] + chance.choice('"{}[]%@,:0x') + text[at + chance.randrange(3) :]
         try:
             from_json(mutated)
         except ParseError:

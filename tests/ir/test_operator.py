@@ -45,7 +45,7 @@ def test_the_types_of_an_own_operator_follow_from_its_relation() -> None:
 
 
 @pytest.mark.usefixtures("own")
-def test_a_relation_that_refuses_is_an_error_with_a_place() -> None:
+def test_a_relation_that_refuses_is_an_error_with_a_location() -> None:
     text = "def @main(%x: Tensor[(3), bool]) { test.twice(%x).1 }"
     with pytest.raises(TypeInferenceError, match="In the call of test.twice: a vector") as caught:
         infer_types(parse(text))

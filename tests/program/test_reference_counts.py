@@ -101,6 +101,6 @@ def test_what_one_branch_does_not_need_is_released_in_the_order_of_its_making() 
         )
     }
     released = [each.object for each in find(main, Release) if isinstance(each, Release)]
-    places = [made[each] for each in released if each in made]
-    assert len(places) == len(names)
-    assert places == sorted(places)
+    positions = [made[each] for each in released if each in made]
+    assert len(positions) == len(names)
+    assert positions == sorted(positions)

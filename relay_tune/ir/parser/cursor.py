@@ -34,7 +34,7 @@ class Cursor:
         return self.tokens[self.index]
 
     def following(self, count: int = 1) -> Token:
-        """The token `count` places after the next one, or the last one."""
+        """The token `count` positions after the next one, or the last one."""
         return self.tokens[min(self.index + count, len(self.tokens) - 1)]
 
     def advance(self) -> Token:

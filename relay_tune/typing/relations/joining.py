@@ -35,7 +35,7 @@ def concatenate(inputs: Sequence[Type], attributes: Any, context: RelationContex
 
 
 def stack(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
-    """(tuple of tensors of one type), attribute axis: the place of the new axis."""
+    """(tuple of tensors of one type), attribute axis: the position of the new axis."""
     fields = _nonempty_fields(inputs[0])
     if fields is None:
         return None

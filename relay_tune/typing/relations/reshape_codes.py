@@ -1,7 +1,7 @@
 """The target shape of `reshape`, with its codes.
 
  n  a size
- 0  the size of the source axis at this place (a size, if zero is allowed)
+ 0  the size of the source axis at this position (a size, if zero is allowed)
 -1  whatever is left of the number of elements; once at most
 -2  all source axes that are left
 -3  the product of the next two source axes
@@ -67,9 +67,9 @@ def _expand(data: TensorType, codes: tuple[Dim, ...], allow_zero: bool) -> list[
     return target
 
 
-def _split(data: TensorType, axis: int, codes: tuple[Dim, ...], place: int) -> list[Dim]:
+def _split(data: TensorType, axis: int, codes: tuple[Dim, ...], position: int) -> list[Dim]:
     whole = _axis(data, axis, codes)
-    parts = list(codes[place : place + 2])
+    parts = list(codes[position : position + 2])
     if len(parts) != 2 or parts == [-1, -1]:
         raise RelationError(f"newshape {codes}: -4 needs two sizes after it, one may be -1")
     if -1 not in parts:

@@ -80,7 +80,7 @@ def squeeze(attributes: Any, data: TensorType) -> Type:
 
 @of_tensor
 def expand_dims(attributes: Any, data: TensorType) -> Type:
-    """Attributes: axis (the place of the first new axis in the result), num_newaxis."""
+    """Attributes: axis (the position of the first new axis in the result), num_newaxis."""
     rank = len(data.shape)
     if not -rank - 1 <= attributes.axis <= rank:
         raise RelationError(f"axis {attributes.axis} is out of range for {type_text(data)}")

@@ -83,7 +83,7 @@ def conflict(
     remedy: str | None = None,
     sizes: tuple[Dim, Dim] | None = None,
 ) -> RelationError:
-    """The error of two types that contradict a rule, with the place where they do.
+    """The error of two types that contradict a rule, with the position where they do.
 
     `sizes` are those of the two that would have to be equal.
     """

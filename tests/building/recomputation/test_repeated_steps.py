@@ -70,15 +70,15 @@ def _in_place(step: Step, sizes: Sequence[int]) -> Step:
 def check_values(steps: Steps, sequence: list[int]) -> None:
     """What a step reads is there yet: nothing was written to its memory since it was made."""
     memory = itertools.count()
-    place: dict[int, int] = {}  # of each value
-    content: dict[int, int] = {}  # the value of each place
+    slot: dict[int, int] = {}  # of each value
+    content: dict[int, int] = {}  # the value of each slot
     for number, replaced in zip(sequence, steps.replaced(sequence), strict=True):
         step = steps.steps[number]
-        assert all(content[place[value]] == value for value in step.reads)
+        assert all(content[slot[value]] == value for value in step.reads)
         assert all(pair in step.in_place for pair in ((r, w) for w, r in replaced.items()))
         for value in step.writes:
-            place[value] = place[replaced[value]] if value in replaced else next(memory)
-            content[place[value]] = value
+            slot[value] = slot[replaced[value]] if value in replaced else next(memory)
+            content[slot[value]] = value
 
 
 def check_runs(steps: Steps, sequence: list[int]) -> None:
@@ -158,7 +158,7 @@ def test_a_chain_in_a_third_of_its_memory_costs_less_than_half_as_much_again() -
     assert steps.cost(sequence) < 1.5 * steps.cost(own)
 
 
-def test_a_long_chain_needs_few_places() -> None:
+def test_a_long_chain_needs_few_slots() -> None:
     assert least_limit(chain(60)) < 12 * 64
 
 

@@ -195,11 +195,11 @@ def test_the_caller_may_say_what_stands_behind_a_line() -> None:
     first = replace(operator("add")(X, Y), span=Span("Add0", 1, 1, 1, 2))
     second = replace(operator("add")(first, first), span=Span("Add1", 1, 1, 1, 2))
 
-    def place(expr: Expr) -> str:
+    def location(expr: Expr) -> str:
         return "" if expr.span is None else expr.span.source
 
     function = Function((X, Y), second)
-    assert astext(function, annotate=place) == VERSION_LINE + block("""
+    assert astext(function, annotate=location) == VERSION_LINE + block("""
         fn (%x, %y) {
           %0 = add(%x, %y) /* Add0 */;
           add(%0, %0) /* Add1 */

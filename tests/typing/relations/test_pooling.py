@@ -32,7 +32,7 @@ CASES = [
         tensor(1, 8, 2, 2),
     ),
     ("pool", [IMAGE], pooled((3, 3), (1, 1)), tensor(1, 8, 5, add(N, -2))),
-    # Windows that move by one have no place where one element is missing.
+    # Windows that move by one have no position where one element is missing.
     ("pool", [tensor(1, 8, 2, 2)], pooled((3, 3), (1, 1)), tensor(1, 8, 0, 0)),
     ("pool", [tensor(1, 8, 2, 2)], pooled((3, 3), (1, 1), ceil_mode=True), tensor(1, 8, 0, 0)),
     # A window that lacks less than a step is one partial window.
