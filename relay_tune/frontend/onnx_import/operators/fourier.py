@@ -25,6 +25,8 @@ from relay_tune.frontend.onnx_import.build import (
     is_known,
     known_integer,
     rank_of,
+    shape_of,
+    static_dim,
 )
 from relay_tune.frontend.onnx_import.operators.parts import part
 from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
@@ -162,7 +164,7 @@ def _columns(build: Builder, data: Expr, j: Expr, m: Expr) -> Expr:
     """x[.., j c + m] as [.., m, j]."""
     axis = rank_of(data) - 1
     if is_known(j) and is_known(m):
-        rows, columns = (int(each.type.shape[0]) for each in (j, m))  # type: ignore[union-attr]
+        rows, columns = (static_dim(shape_of(each)[0]) for each in (j, m))
         shape = (*(0,) * axis, rows, columns)
         return _transposed(build, build.call("reshape", data, newshape=shape))
     count = build.call("take", build.call("shape_of", m, dtype="int64"), build.constant(0), axis=0)

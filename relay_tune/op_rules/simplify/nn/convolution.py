@@ -18,11 +18,10 @@ class _Window:
     """The window of a convolution along an axis of its data.
 
     Attributes:
-        axis: that of the data, of `size` elements.
+        size: elements of the axis.
         kernel_axis: that of the weight, of `elements`.
     """
 
-    axis: int
     size: int
     kernel_axis: int
     elements: int
@@ -96,9 +95,9 @@ def _windows(call_: Call) -> list[_Window]:
     data, weight = (shape or () for shape in shapes)
     found = []
     for number, letter in enumerate(letters):
-        axis, own = known.data_layout.index(letter), known.kernel_layout.index(letter)
+        size, own = data[known.data_layout.index(letter)], known.kernel_layout.index(letter)
         of_axis = strides[number], dilation[number], pads[number]
-        found.append(_Window(axis, data[axis], own, weight[own], *of_axis))
+        found.append(_Window(size, own, weight[own], *of_axis))
     return found
 
 
